@@ -1,0 +1,140 @@
+# Wavesmith. GNU make; sources by wildcard, families by folder name.
+#
+#   make            everything          make demo     install, build, tune GEMM
+#   make test       fast tests          make check    sanitizers and all checks
+#   make bench      figures             make install  PREFIX=/usr/local
+#   make deps       packages of the distribution (root)
+#   make test SAN=address,undefined     the same with sanitizers
+#   make CC=clang   another compiler; every variant has its own folder
+
+CC = gcc
+AR = ar
+PREFIX = /usr/local
+DESTDIR =
+SAN =
+WERROR = -Werror
+OPT = -O2
+
+VERSION := $(shell sed -n 's/^\#define WS_VERSION "\(.*\)"/\1/p' \
+    include/wavesmith/wavesmith.h)
+SOMAJOR := 0
+comma := ,
+VARIANT := $(notdir $(CC))$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if \
+    $(EXTRA),-extra)
+B := build/$(VARIANT)
+G := $(B)/gen
+
+PKGS := libfyaml jansson sqlite3 zlib
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wmissing-prototypes \
+    -Wstrict-prototypes -Wpointer-arith -Wwrite-strings -Wundef $(WERROR)
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer \
+    -fno-sanitize-recover=all)
+CPPFLAGS := -D_GNU_SOURCE -Iinclude -Isrc -Iruntime -Iworker -I. $(PKG_CFLAGS)
+CFLAGS := -std=c11 -g $(OPT) $(WARN) $(SANFLAGS) $(EXTRA)
+LDLIBS := $(PKG_LIBS) -ldl -lpthread -lm
+LDFLAGS := $(SANFLAGS) $(EXTRA)
+
+notest = $(filter-out $(foreach d,$(sort $(dir $(1))),$(d)t_%.c $(d)fuzz_%.c),$(1))
+
+# Families: <family folder>:<symbol prefix>. A member is a folder.
+DEVICES := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/device/*/device_*.c)))))
+STRATEGIES := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/search/*/search_*.c)))))
+OPS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard ops/*/reference.c)))))
+
+SRC_LIB := $(call notest,$(wildcard src/*/*.c src/*/*/*.c))
+SRC_RT := $(call notest,$(wildcard runtime/*.c))
+SRC_OPS := $(wildcard ops/*/reference.c)
+SRC_WORKER := $(call notest,$(wildcard worker/*.c))
+SRC_CLI := $(call notest,$(wildcard cli/*.c))
+GEN_C := $(G)/table_device.c $(G)/table_search.c $(G)/table_reference.c
+
+obj = $(patsubst %.c,$(B)/%.o,$(1))
+OBJ_RT := $(call obj,$(SRC_RT))
+OBJ_LIB := $(call obj,$(SRC_LIB)) $(OBJ_RT) $(GEN_C:.c=.o)
+OBJ_OPS := $(call obj,$(SRC_OPS))
+OBJ_WORKER := $(call obj,$(SRC_WORKER))
+OBJ_CLI := $(call obj,$(SRC_CLI))
+
+TESTS_C := $(wildcard src/*/t_*.c src/*/*/t_*.c runtime/t_*.c cli/t_*.c \
+    worker/t_*.c ops/*/t_*.c tests/*/t_*.c)
+TESTS := $(patsubst %.c,$(B)/%,$(TESTS_C))
+TESTS_SH := $(wildcard tests/*/t_*.sh)
+FUZZ_C := $(wildcard src/*/fuzz_*.c runtime/fuzz_*.c)
+FUZZ := $(patsubst %.c,$(B)/%,$(FUZZ_C))
+
+all: $(B)/wavesmith $(B)/wavesmith-worker $(B)/libwavesmith.so \
+    $(B)/libwsrt.a $(B)/libwsrt.so
+
+# --- generated tables ------------------------------------------------------
+# $(1) type, $(2) symbol prefix, $(3) members, $(4) table name
+define table
+	@mkdir -p $(G)
+	@{ echo '/* generated from the folder names of the family */'; \
+	echo '#include "$(5)"'; \
+	$(foreach m,$(3),echo 'extern const $(1) $(2)$(m);';) \
+	echo 'const $(1) *const $(4)[] = {'; \
+	$(foreach m,$(3),echo '    &$(2)$(m),';) \
+	echo '    NULL};'; } > $@.tmp
+	@cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@
+endef
+
+FORCE:
+$(G)/table_device.c: FORCE
+	$(call table,struct ws__device_ops,ws__device_,$(DEVICES),ws__device_table,device/device.h)
+$(G)/table_search.c: FORCE
+	$(call table,struct ws__strategy_ops,ws__search_,$(STRATEGIES),ws__strategy_table,search/search.h)
+$(G)/table_reference.c: FORCE
+	$(call table,struct ws__native_reference,ws__reference_,$(OPS),ws__native_table,reference/reference.h)
+
+# --- compile and link ------------------------------------------------------
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c $< -o $@
+$(G)/%.o: $(G)/%.c
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c $< -o $@
+# The references are arithmetic: let the compiler use vectors.
+$(OBJ_OPS): OPT = -O3 -ffp-contract=off
+$(B)/src/reference/%.o: OPT = -O3 -ffp-contract=off
+
+$(B)/libwavesmith.a: $(OBJ_LIB) $(OBJ_OPS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+$(B)/libwavesmith.so: $(OBJ_LIB) $(OBJ_OPS)
+	$(CC) -shared -Wl,-soname,libwavesmith.so.$(SOMAJOR) $(LDFLAGS) $^ $(LDLIBS) -o $@
+$(B)/libwsrt.a: $(OBJ_RT)
+	@rm -f $@
+	$(AR) rcs $@ $^
+$(B)/libwsrt.so: $(OBJ_RT)
+	$(CC) -shared -Wl,-soname,libwsrt.so.$(SOMAJOR) $(LDFLAGS) $^ -o $@
+$(B)/wavesmith: $(OBJ_CLI) $(B)/libwavesmith.a
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+$(B)/wavesmith-worker: $(OBJ_WORKER) $(B)/libwavesmith.a
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# --- tests -----------------------------------------------------------------
+$(TESTS): $(B)/%: $(B)/%.o $(B)/libwavesmith.a
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
+# Without a fuzzing engine the corpus runs as a plain test.
+$(FUZZ): $(B)/%: $(B)/%.o $(B)/tests/fuzz/main.o $(B)/libwavesmith.a
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# One test alone: make T=src/expr/t_expr t
+t: $(B)/$(T)
+	$(B)/$(T)
+
+test: all $(TESTS) $(FUZZ)
+	@BUILD=$(B) SAN=$(SAN) tests/run $(TESTS) $(FUZZ) $(TESTS_SH)
+
+# What a helper touches alone: make objects of one folder, e.g. make o D=src/expr
+o: $(call obj,$(call notest,$(wildcard $(D)/*.c $(D)/*/*.c)))
+
+-include mk/*.mk
+
+clean:
+	rm -rf build
+
+.PHONY: all test t o clean FORCE
+-include $(shell find build -name '*.d' 2>/dev/null)

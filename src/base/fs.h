@@ -1,0 +1,52 @@
+/*
+ * fs.h: files. Every operation goes through a small table of functions
+ * (ws__fs_ops), so that tests can make the n-th one fail or record the order
+ * of writes and syncs. Errors name the path and say what to do.
+ */
+#ifndef WS_FS_H
+#define WS_FS_H
+
+#include <sys/types.h>
+
+#include "base/mem.h"
+
+struct ws__fs_ops {
+    int (*open)(const char *path, int flags, mode_t mode);
+    ssize_t (*read)(int fd, void *p, size_t n);
+    ssize_t (*write)(int fd, const void *p, size_t n);
+    int (*fsync)(int fd);
+    int (*close)(int fd);
+    int (*rename)(const char *from, const char *to);
+    int (*mkdir)(const char *path, mode_t mode);
+    int (*unlink)(const char *path);
+};
+
+/* The operations in force; tests replace them (NULL: the system's). Not
+ * while other threads run. */
+void ws__fs_set_ops(const struct ws__fs_ops *ops);
+
+/* Sets WS_ENOENT, WS_EACCES, WS_EFULL or WS_EIO from errno `e`, with
+ * "cannot <verb> 'path': reason" and a hint; returns the code. */
+int ws__fs_fail(struct ws_ctx *ctx, int e, const char *verb, const char *path);
+
+/* Whole file into a NUL-terminated string (ws__free); over max: WS_ELIMIT. */
+int ws__fs_read(struct ws_ctx *ctx, const char *path, size_t max, char **data,
+                size_t *len);
+/* Readers see the old content or the new: temp file, fsync, rename, fsync
+ * of the folder. */
+int ws__fs_write(struct ws_ctx *ctx, const char *path, const void *data,
+                 size_t len);
+int ws__fs_mkdirs(struct ws_ctx *ctx, const char *path); /* mkdir -p */
+bool ws__fs_exists(const char *path);
+bool ws__fs_is_dir(const char *path);
+
+/* Path arithmetic; results are ws__free'd, NULL is WS_ENOMEM. */
+char *ws__path_join(struct ws_ctx *ctx, const char *dir, const char *name);
+char *ws__path_dir(struct ws_ctx *ctx, const char *path); /* "." if none */
+const char *ws__path_base(const char *path);              /* inside path */
+/* Canonical form if `path` exists and lies inside `dir`; else WS_EACCES
+ * ("outside of") or WS_ENOENT. */
+int ws__path_inside(struct ws_ctx *ctx, const char *dir, const char *path,
+                    char **out);
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * spawn.h: child processes and framed messages to them.
+ *
+ * A worker is started with posix_spawn and has one end of a socket pair as
+ * file descriptor 3. It ends at end-of-file of that socket, so none outlives
+ * its parent. Messages are {u32 length, u32 type} and a payload; file
+ * descriptors (shared memory) can ride along. All waits have a deadline and
+ * notice cancellation of the context.
+ */
+#ifndef WS_SPAWN_H
+#define WS_SPAWN_H
+
+#include <sys/types.h>
+
+#include "base/mem.h"
+
+#define WS__WIRE_VERSION 1u
+#define WS__WIRE_MAX ((size_t)64 << 20)
+#define WS__WORKER_FD 3
+
+struct ws__proc {
+    pid_t pid; /* 0: none */
+    int sock;  /* -1: none */
+    int status;
+};
+
+/* argv[0] is the path. env_extra: NULL-terminated "K=V" list added to the
+ * inherited environment, may be NULL. stderr of the child goes to
+ * `stderr_path` (appended; NULL: /dev/null). */
+int ws__proc_start(struct ws_ctx *ctx, const char *const *argv,
+                   const char *const *env_extra, const char *stderr_path,
+                   struct ws__proc *out);
+/* Closes the socket, waits up to grace_ns, then SIGKILL. Idempotent. */
+void ws__proc_stop(struct ws__proc *p, uint64_t grace_ns);
+void ws__proc_kill(struct ws__proc *p);
+/* "exit status 3", "signal 11 (Segmentation fault)": how it ended. */
+void ws__proc_describe(const struct ws__proc *p, char *out, size_t n);
+
+/* fd -1: none. Errors: WS_ECRASH when the peer is gone, WS_EPROTO. */
+int ws__wire_send(struct ws_ctx *ctx, int sock, uint32_t type,
+                  const void *data, size_t n, int fd);
+/* Payload appended to `in` (emptied first). timeout_ns 0: for ever. Errors:
+ * WS_ETIMEOUT, WS_ECRASH (end of file), WS_ECANCEL, WS_EPROTO. *fd (may be
+ * NULL) gets the descriptor that came along or -1. */
+int ws__wire_recv(struct ws_ctx *ctx, int sock, uint32_t *type,
+                  struct ws__buf *in, int *fd, uint64_t timeout_ns);
+
+/* Packing of payloads: little-endian put/get over ws__buf; a get past the
+ * end sets `bad` and yields zeros. */
+struct ws__reader {
+    const unsigned char *p, *end;
+    bool bad;
+};
+void ws__put_u32(struct ws__buf *b, uint32_t v);
+void ws__put_u64(struct ws__buf *b, uint64_t v);
+void ws__put_f64(struct ws__buf *b, double v);
+void ws__put_str(struct ws__buf *b, const char *s); /* NULL is kept NULL */
+void ws__put_blob(struct ws__buf *b, const void *p, size_t n);
+uint32_t ws__get_u32(struct ws__reader *r);
+uint64_t ws__get_u64(struct ws__reader *r);
+double ws__get_f64(struct ws__reader *r);
+const char *ws__get_str(struct ws__reader *r); /* points into the buffer */
+const void *ws__get_blob(struct ws__reader *r, size_t *n);
+
+/* Anonymous shared memory (memfd), mapped read-write. */
+struct ws__shm {
+    int fd; /* -1: none */
+    void *p;
+    size_t bytes;
+};
+int ws__shm_new(struct ws_ctx *ctx, size_t bytes, struct ws__shm *out);
+int ws__shm_map(struct ws_ctx *ctx, int fd, size_t bytes, bool writable,
+                struct ws__shm *out); /* takes fd */
+void ws__shm_free(struct ws__shm *s);
+
+/* Where the worker executable is: the context's path, else beside the running
+ * executable or library, else ../libexec/wavesmith. WS_ENOENT says where it
+ * looked. Freed by ws__free. ws__share_dir likewise: `ops` beside the source
+ * tree's build folder, or ../share/wavesmith. */
+int ws__worker_path(struct ws_ctx *ctx, char **out);
+int ws__share_dir(struct ws_ctx *ctx, char **out);
+
+#endif

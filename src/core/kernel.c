@@ -1,0 +1,176 @@
+/*
+ * kernel.c: the text that is compiled, and the identity of a candidate.
+ *
+ * Parameters reach device code as macros in front of the source; a #line
+ * directive after them makes compilers count lines as the author does. Only
+ * base names appear in it: the same kernel in another folder is the same
+ * text, and so the same candidate.
+ *
+ * The identity covers what decides about a result and nothing else: final
+ * source, dialect, build options, launches, scratch and the parameter values
+ * themselves. It does not cover the lists of values, so that widening a
+ * space keeps what was measured.
+ */
+#include "core/kernel.h"
+
+#include <ctype.h>
+#include <math.h>
+
+#include "base/banned.h"
+
+#define MAX_SOURCE ((size_t)16 << 20)
+
+/* The shortest digits that read back the same, as a floating literal. */
+static int print_float(struct ws__buf *b, double v)
+{
+    char text[40];
+
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, v);
+        if (strtod(text, NULL) == v)
+            break;
+    }
+    return ws__buf_printf(b, "%s%s", text, strpbrk(text, ".en") ? "" : ".0");
+}
+
+static int define_param(struct ws__buf *b, const struct ws__param *p,
+                        const struct ws__value *v)
+{
+    WS_TRY(ws__buf_printf(b, "#define %s ", p->name));
+    switch (v->type) {
+    case WS__INT:
+    case WS__BOOL:
+        ws__buf_printf(b, "%lld", (long long)v->u.i);
+        break;
+    case WS__FLOAT:
+        print_float(b, v->u.f);
+        break;
+    case WS__STR:
+        ws__buf_puts(b, v->u.s);
+        break;
+    }
+    return ws__buf_puts(b, "\n");
+}
+
+static int define_axis(struct ws__buf *b, const struct ws__axis *a, int64_t v)
+{
+    if (a->kind != WS__AXIS_TYPE)
+        return ws__buf_printf(b, "#define %s %lld\n", a->name, (long long)v);
+    WS_TRY(ws__buf_printf(b, "#define %s_IS_", a->name));
+    for (const char *s = ws__dtype_name((enum ws__dtype)v); *s; s++) {
+        char c = (char)toupper((unsigned char)*s);
+
+        WS_TRY(ws__buf_add(b, &c, 1));
+    }
+    return ws__buf_puts(b, " 1\n");
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static int add_source(struct ws__buf *b, const struct ws__kernel *k,
+                      const struct ws__config *c, const struct ws__instance *in)
+{
+    const struct ws__op *op = k->op;
+
+    for (size_t i = 0; i < k->nparam; i++)
+        WS_TRY(define_param(b, &k->param[i], &k->param[i].value[c->at[i]]));
+    for (size_t i = 0; op && in && i < op->naxis; i++)
+        if (op->axis[i].kind != WS__AXIS_VAR || k->specialize >> i & 1)
+            WS_TRY(define_axis(b, &op->axis[i], in->vars[i].i));
+    ws__buf_puts(b, "#line 1 \"");
+    for (const char *s = base_name(k->source_file ? k->source_file : k->name);
+         *s; s++)
+        ws__buf_printf(b, *s == '"' || *s == '\\' ? "\\%c" : "%c", *s);
+    ws__buf_puts(b, "\"\n");
+    return ws__buf_puts(b, k->source);
+}
+
+int ws__kernel_source(struct ws_ctx *ctx, const struct ws__kernel *k,
+                      const struct ws__config *c, const struct ws__instance *in,
+                      char **out)
+{
+    struct ws__buf b;
+    int rc;
+
+    *out = NULL;
+    if (!k->source) {
+        ws__fail(ctx, WS_ESPEC, "kernel '%s' has no source", k->name);
+        return ws__hint(ctx, "it is a search space only");
+    }
+    ws__buf_init(&b, ctx, MAX_SOURCE);
+    rc = add_source(&b, k, c, in);
+    if (rc < 0)
+        ws__buf_free(&b);
+    else
+        *out = ws__buf_take(&b);
+    return rc;
+}
+
+static struct ws__hash hash_expr(struct ws__hash h, const struct ws__expr *e)
+{
+    return ws__hash_str(ws__hash_u64(h, e != NULL), e ? e->text : NULL);
+}
+
+static struct ws__hash hash_arg(struct ws__hash h, const struct ws__kernel *k,
+                                const struct ws__arg *a)
+{
+    h = ws__hash_u64(h, (uint64_t)a->kind);
+    if (a->kind == WS__ARG_TENSOR)
+        return ws__hash_str(h, k->op ? k->op->tensor[a->index].name : NULL);
+    if (a->kind == WS__ARG_SCRATCH)
+        return ws__hash_str(h, k->scratch[a->index].name);
+    return hash_expr(ws__hash_u64(h, (uint64_t)a->dtype), a->expr);
+}
+
+static struct ws__hash hash_launch(struct ws__hash h,
+                                   const struct ws__kernel *k,
+                                   const struct ws__launch *l)
+{
+    h = hash_expr(ws__hash_str(h, l->entry), l->when);
+    for (int i = 0; i < 3; i++)
+        h = hash_expr(hash_expr(h, l->grid[i]), l->block[i]);
+    h = ws__hash_u64(hash_expr(h, l->shared), l->narg);
+    for (size_t i = 0; i < l->narg; i++)
+        h = hash_arg(h, k, &l->arg[i]);
+    return h;
+}
+
+static struct ws__hash hash_value(struct ws__hash h, const struct ws__value *v)
+{
+    h = ws__hash_u64(h, (uint64_t)v->type);
+    if (v->type == WS__STR)
+        return ws__hash_str(h, v->u.s);
+    if (v->type == WS__FLOAT)
+        return ws__hash_mix(h, &v->u.f, sizeof(v->u.f));
+    return ws__hash_u64(h, (uint64_t)v->u.i);
+}
+
+struct ws__hash ws__candidate_hash(const struct ws__kernel *k,
+                                   const struct ws__config *c,
+                                   const char *final_source)
+{
+    struct ws__hash h = ws__hash_str((struct ws__hash){2, 0}, final_source);
+
+    h = ws__hash_u64(ws__hash_u64(h, (uint64_t)k->dialect), k->noption);
+    for (size_t i = 0; i < k->noption; i++)
+        h = ws__hash_str(h, k->option[i]);
+    h = ws__hash_u64(h, k->nlaunch);
+    for (size_t i = 0; i < k->nlaunch; i++)
+        h = hash_launch(h, k, &k->launch[i]);
+    h = ws__hash_u64(h, k->nscratch);
+    for (size_t i = 0; i < k->nscratch; i++) {
+        h = hash_expr(ws__hash_str(h, k->scratch[i].name), k->scratch[i].bytes);
+        h = hash_expr(h, k->scratch[i].when);
+        h = ws__hash_u64(h, k->scratch[i].zero);
+    }
+    h = ws__hash_u64(h, k->nparam);
+    for (size_t i = 0; i < k->nparam; i++)
+        h = hash_value(ws__hash_str(h, k->param[i].name),
+                       &k->param[i].value[c->at[i]]);
+    return h;
+}

@@ -1,0 +1,182 @@
+/*
+ * kernel.h: a kernel: device source, parameters with constraints, a launch
+ * plan; and configs, the choice of one value for every parameter.
+ *
+ * Slots of a kernel's expressions: the op's axes, then the parameters, then
+ * the device variables of WS__DEVICE_VARS.
+ */
+#ifndef WS_KERNEL_H
+#define WS_KERNEL_H
+
+#include "base/hash.h"
+#include "core/op.h"
+
+#define WS__MAX_PARAMS 64
+#define WS__MAX_LAUNCHES 16
+#define WS__MAX_ARGS 48
+#define WS__MAX_SCRATCH 16
+
+/* Limits of the device, visible to constraints and plans. */
+#define WS__DEVICE_VARS(X)                                                    \
+    X(UNITS, "device_units")             /* SMs, compute units */             \
+    X(THREADS, "device_max_threads")     /* threads a block */                \
+    X(SHARED, "device_shared_bytes")     /* local memory a block */           \
+    X(VECTOR, "device_vector_bytes")     /* preferred vector width */         \
+    X(IS_CPU, "device_is_cpu")           /* 0 or 1 */
+
+enum ws__device_var {
+#define WS_X(name, text) WS__DV_##name,
+    WS__DEVICE_VARS(WS_X)
+#undef WS_X
+    WS__NDEVICE_VARS
+};
+
+struct ws__param {
+    const char *name, *about;
+    enum ws__type type;
+    struct ws__value *value;
+    union wsrt_value *slot; /* the same values as slots */
+    size_t nvalue, dflt;
+    bool structural;
+    struct ws__loc loc;
+};
+
+struct ws__constraint {
+    struct ws__expr *expr; /* bool */
+    const char *about;     /* may be NULL */
+    bool needs_axes, needs_device;
+};
+
+enum ws__arg_kind {
+    WS__ARG_TENSOR,  /* index of an op tensor; scalars by value */
+    WS__ARG_SCRATCH, /* index of a scratch buffer */
+    WS__ARG_VALUE,   /* dtype and expression */
+    WS__ARG_SHARED   /* dynamic shared memory: bytes (OpenCL local arg) */
+};
+
+struct ws__arg {
+    enum ws__arg_kind kind;
+    size_t index;
+    enum ws__dtype dtype;
+    struct ws__expr *expr;
+};
+
+struct ws__launch {
+    const char *entry;
+    struct ws__expr *when;  /* bool; NULL: always */
+    struct ws__expr *grid[3]; /* blocks; missing ones are 1 */
+    struct ws__expr *block[3]; /* threads a block */
+    struct ws__expr *shared; /* static+dynamic bytes used, for the filter;
+                                NULL: unknown */
+    struct ws__arg arg[WS__MAX_ARGS];
+    size_t narg;
+    struct ws__loc loc;
+};
+
+struct ws__scratch {
+    const char *name;
+    struct ws__expr *bytes;
+    struct ws__expr *when; /* NULL: always */
+    bool zero;             /* zeroed before every launch plan, inside the
+                              timed region */
+};
+
+enum ws__dialect {
+    WS__DIALECT_PORTABLE, /* our dialect header: OpenCL C and CUDA C */
+    WS__DIALECT_OPENCL,
+    WS__DIALECT_CUDA
+};
+
+struct ws__kernel {
+    const char *name, *about, *file, *dir;
+    const struct ws__op *op;
+    enum ws__dialect dialect;
+    const char *source; /* final text but for the parameters: every include
+                           of ours resolved */
+    const char *source_file;
+    struct ws__param param[WS__MAX_PARAMS];
+    size_t nparam;
+    struct ws__constraint *constraint;
+    size_t nconstraint;
+    const char **option; /* build options, from the allow-list */
+    size_t noption;
+    uint32_t specialize; /* bit a: axis a becomes a #define (type and const
+                            axes always do) */
+    int64_t range_lo[WS__MAX_AXES], range_hi[WS__MAX_AXES]; /* 0, 0: none */
+    struct ws__launch launch[WS__MAX_LAUNCHES];
+    size_t nlaunch;
+    struct ws__scratch scratch[WS__MAX_SCRATCH];
+    size_t nscratch;
+    bool order_dependent; /* results may differ in rounding between runs */
+    struct ws__expr *wave_grid, *wave_loop; /* wave coordinates or NULL */
+    struct ws__scope scope;
+    struct ws__hash hash; /* source, plan, space */
+};
+
+/* One value index for every parameter; unused entries are zero. Hashed and
+ * compared as bytes. */
+struct ws__config {
+    uint16_t n;
+    uint16_t at[WS__MAX_PARAMS];
+};
+
+void ws__config_default(const struct ws__kernel *k, struct ws__config *out);
+bool ws__config_eq(const struct ws__config *a, const struct ws__config *b);
+/* "BM=64,BN=32" in parameter order. */
+int ws__config_print(struct ws__buf *b, const struct ws__kernel *k,
+                     const struct ws__config *c);
+/* Reads "k=v,k=v" over the default config. WS_ESPEC with the nearest name or
+ * the list of allowed values. Does not check constraints. */
+int ws__config_parse(struct ws_ctx *ctx, const struct ws__kernel *k,
+                     const char *text, struct ws__config *out);
+/* Fills the parameters' slots (vars has WS__MAX_SLOTS entries). */
+void ws__config_vars(const struct ws__kernel *k, const struct ws__config *c,
+                     union wsrt_value *vars);
+size_t ws__kernel_param_slot(const struct ws__kernel *k, size_t param);
+size_t ws__kernel_device_slot(const struct ws__kernel *k,
+                              enum ws__device_var v);
+
+/*
+ * The text that is compiled: a prologue of #defines (parameters, type and
+ * const axes, specialised axes) and the source. For a parameter P of value V:
+ * "#define P V" (bool 0/1, strings bare; a float gets a decimal point). For a
+ * type axis T of bfloat16: "#define T_IS_BFLOAT16 1". Freed by ws__free.
+ */
+int ws__kernel_source(struct ws_ctx *ctx, const struct ws__kernel *k,
+                      const struct ws__config *c,
+                      const struct ws__instance *in, char **out);
+
+/* A launch plan with all expressions evaluated. */
+struct ws__plan_arg {
+    enum ws__arg_kind kind;
+    size_t index;  /* tensor or scratch */
+    uint64_t bytes; /* value: its size; shared: bytes */
+    unsigned char value[8];
+};
+
+struct ws__plan_launch {
+    const char *entry;
+    uint64_t grid[3];
+    uint32_t block[3];
+    uint64_t shared_bytes; /* as declared; 0 if not */
+    struct ws__plan_arg arg[WS__MAX_ARGS];
+    size_t narg;
+};
+
+struct ws__plan {
+    struct ws__plan_launch launch[WS__MAX_LAUNCHES];
+    size_t nlaunch;
+    uint64_t scratch_bytes[WS__MAX_SCRATCH]; /* 0: not used */
+};
+
+/* vars: axes, parameters and device variables filled in. WS_ESPEC with the
+ * launch's location if a size is not positive or absurd. */
+int ws__plan_make(struct ws_ctx *ctx, const struct ws__kernel *k,
+                  const union wsrt_value *vars, struct ws__plan *out);
+
+/* Identity of a candidate: final source, plan, config. */
+struct ws__hash ws__candidate_hash(const struct ws__kernel *k,
+                                   const struct ws__config *c,
+                                   const char *final_source);
+
+#endif

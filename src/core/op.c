@@ -1,0 +1,56 @@
+/*
+ * op.c: names, text and identity of operators and their workloads.
+ *
+ * A workload is identified by its op and by the values of the axes alone:
+ * its name, weight and comment may change without losing what was measured.
+ */
+#include "core/op.h"
+
+#include "base/banned.h"
+
+int ws__op_axis(const struct ws__op *op, const char *name)
+{
+    for (size_t i = 0; i < op->naxis; i++)
+        if (!strcmp(op->axis[i].name, name))
+            return (int)i;
+    return -1;
+}
+
+int ws__op_tensor(const struct ws__op *op, const char *name)
+{
+    for (size_t i = 0; i < op->ntensor; i++)
+        if (!strcmp(op->tensor[i].name, name))
+            return (int)i;
+    return -1;
+}
+
+struct ws__hash ws__workload_hash(const struct ws__op *op,
+                                  const struct ws__workload *w)
+{
+    struct ws__hash h = ws__hash_u64(op->hash, op->naxis);
+
+    for (size_t i = 0; i < op->naxis; i++)
+        h = ws__hash_u64(h, (uint64_t)w->axis[i]);
+    return h;
+}
+
+int ws__workload_print(struct ws__buf *b, const struct ws__op *op,
+                       const struct ws__workload *w)
+{
+    const char *comma = "";
+
+    for (size_t i = 0; i < op->naxis; i++) {
+        const struct ws__axis *a = &op->axis[i];
+
+        if (a->kind == WS__AXIS_CONST)
+            continue;
+        if (a->kind == WS__AXIS_TYPE)
+            ws__buf_printf(b, "%s%s=%s", comma, a->name,
+                           ws__dtype_name((enum ws__dtype)w->axis[i]));
+        else
+            ws__buf_printf(b, "%s%s=%lld", comma, a->name,
+                           (long long)w->axis[i]);
+        comma = ",";
+    }
+    return b->failed;
+}

@@ -1,0 +1,142 @@
+/*
+ * op.h: an operator's contract and its workloads: plain data.
+ *
+ * Everything lives in the arena of the specification that was loaded and is
+ * constant after that; expressions use the scope that the spec folder builds:
+ * slots 0..naxis-1 are the op's axes in order (a kernel's parameters and the
+ * device variables follow, see kernel.h).
+ */
+#ifndef WS_OP_H
+#define WS_OP_H
+
+#include "base/hash.h"
+#include "core/dtype.h"
+#include "expr/expr.h"
+
+#define WS__MAX_AXES 24
+#define WS__MAX_DIMS 6
+#define WS__MAX_TENSORS 32
+
+enum ws__axis_kind {
+    WS__AXIS_VAR,   /* given by the workload */
+    WS__AXIS_CONST, /* fixed by the op */
+    WS__AXIS_TYPE   /* an element type chosen by the workload; the value is
+                       the dtype code, the default the first listed */
+};
+
+struct ws__axis {
+    const char *name, *about;
+    enum ws__axis_kind kind;
+    int64_t value;  /* const; type: the default */
+    int64_t lo, hi; /* declared range, inclusive; 0, 0: none */
+    const enum ws__dtype *types;
+    size_t ntypes;
+    struct ws__loc loc;
+};
+
+/* How an input is filled. */
+enum ws__fill_kind {
+    WS__FILL_NORMAL,   /* mean a, standard deviation b */
+    WS__FILL_UNIFORM,  /* [a, b) */
+    WS__FILL_INTEGERS, /* whole numbers in [a, b] */
+    WS__FILL_CONSTANT, /* a */
+    WS__FILL_NATIVE    /* the op's own generator in reference.c */
+};
+
+struct ws__fill {
+    enum ws__fill_kind kind;
+    double a, b;
+};
+
+enum ws__role { WS__INPUT, WS__OUTPUT, WS__INOUT };
+
+struct ws__tensor {
+    const char *name, *about;
+    enum ws__role role;
+    size_t ndim; /* 0: a scalar, passed by value */
+    struct ws__expr *dim[WS__MAX_DIMS];
+    struct ws__expr *stride[WS__MAX_DIMS]; /* elements; NULL: row-major */
+    enum ws__dtype dtype;                  /* NONE: given by type_axis */
+    int type_axis;                         /* axis index or -1 */
+    uint32_t align;                        /* bytes, power of two, >= 1 */
+    struct ws__fill fill;
+    struct ws__loc loc;
+};
+
+enum ws__tol_kind {
+    WS__TOL_AUTO,   /* from dtypes and reduction length, see reference/ */
+    WS__TOL_EXPLICIT /* |a-r| <= atol + rtol*|r| for `ratio` of elements */
+};
+
+struct ws__tolerance {
+    enum ws__tol_kind kind;
+    double atol, rtol, ratio;
+    struct ws__expr *reduction; /* AUTO: length of the longest sum; or NULL */
+    enum ws__dtype accumulate;  /* AUTO: declared accumulate type; F32 */
+};
+
+struct ws__workload {
+    const char *name; /* "M=16,N=4096,K=4096" if the file has none */
+    const char *about;
+    int64_t axis[WS__MAX_AXES]; /* value of every axis, const ones too */
+    double weight;
+    struct ws__loc loc;
+};
+
+enum ws__cache_mode { WS__CACHE_DEFAULT, WS__CACHE_COLD, WS__CACHE_WARM };
+
+struct ws__op {
+    const char *name, *about, *file;
+    const char *dir;       /* folder of the file */
+    const char *reference; /* native: name of a folder of ops/; else NULL */
+    struct ws__axis axis[WS__MAX_AXES];
+    size_t naxis;
+    struct ws__tensor tensor[WS__MAX_TENSORS]; /* inputs, then outputs */
+    size_t ntensor;
+    struct ws__expr **require; /* conditions on axes that must hold */
+    size_t nrequire;
+    struct ws__tolerance tolerance;
+    struct ws__expr *flops, *bytes; /* the floor's numerators; NULL: unknown,
+                                       bytes: sum of distinct tensor bytes */
+    enum ws__cache_mode cache;
+    struct ws__workload *workload; /* shipped with the op */
+    size_t nworkload;
+    struct ws__hash hash; /* of everything above that has a meaning */
+    struct ws__strtab strings;
+};
+
+int ws__op_axis(const struct ws__op *op, const char *name);   /* or -1 */
+int ws__op_tensor(const struct ws__op *op, const char *name); /* or -1 */
+/* Hash of op and axis values: the identity of a workload. */
+struct ws__hash ws__workload_hash(const struct ws__op *op,
+                                  const struct ws__workload *w);
+/* "M=16,N=4096,K=4096", types by name, constants left out. */
+int ws__workload_print(struct ws__buf *b, const struct ws__op *op,
+                       const struct ws__workload *w);
+
+/* The tensors of one workload, sized. */
+struct ws__tensor_shape {
+    size_t ndim;
+    int64_t dim[WS__MAX_DIMS], stride[WS__MAX_DIMS]; /* elements */
+    enum ws__dtype dtype;
+    uint64_t elements; /* product of dims */
+    uint64_t bytes;    /* extent in memory, strides included */
+    bool contiguous;
+};
+
+struct ws__instance {
+    const struct ws__op *op;
+    const struct ws__workload *workload;
+    struct ws__tensor_shape shape[WS__MAX_TENSORS];
+    union wsrt_value vars[WS__MAX_SLOTS]; /* axes filled in, rest 0 */
+    double flops;       /* 0: unknown */
+    double bytes;       /* distinct bytes that must move */
+    int64_t reduction;  /* 1 if not declared */
+};
+
+/* Evaluates shapes. Errors: a require that fails, a dimension < 1, sizes over
+ * 2^40 bytes: WS_ESPEC with the location of the workload or tensor. */
+int ws__instance_make(struct ws_ctx *ctx, const struct ws__op *op,
+                      const struct ws__workload *w, struct ws__instance *out);
+
+#endif

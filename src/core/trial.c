@@ -1,0 +1,105 @@
+/*
+ * trial.c: names of verdicts, ownership of trials, identity of measurers.
+ *
+ * A trial owns its reason and its samples, nothing else; copies are deep, so
+ * that a journal, a strategy and a report may keep one each.
+ */
+#include "core/trial.h"
+
+#include "base/banned.h"
+
+static const struct {
+    const char *key, *text;
+} verdicts[] = {
+#define WS_X(code, name, key, text) [code] = {key, text},
+    WS__VERDICT_MAP(WS_X)
+#undef WS_X
+};
+
+const char *ws__verdict_key(enum ws__verdict v)
+{
+    return (size_t)v < WS_COUNT(verdicts) ? verdicts[v].key : "unknown";
+}
+
+const char *ws__verdict_text(enum ws__verdict v)
+{
+    return (size_t)v < WS_COUNT(verdicts) ? verdicts[v].text : "unknown";
+}
+
+int ws__verdict_parse(const char *key, enum ws__verdict *out)
+{
+    for (size_t i = 0; i < WS_COUNT(verdicts); i++)
+        if (!strcmp(verdicts[i].key, key)) {
+            *out = (enum ws__verdict)i;
+            return 0;
+        }
+    return WS_EPARSE;
+}
+
+void ws__trial_clear(struct ws_ctx *ctx, struct ws__trial *t)
+{
+    ws__free(ctx, t->reason);
+    ws__free(ctx, t->sample_ns);
+    memset(t, 0, sizeof(*t));
+}
+
+int ws__trial_copy(struct ws_ctx *ctx, const struct ws__trial *from,
+                   struct ws__trial *to)
+{
+    *to = *from;
+    to->reason = NULL;
+    to->sample_ns = NULL;
+    if (from->reason && !(to->reason = ws__strdup(ctx, from->reason)))
+        goto fail;
+    if (from->nsample) {
+        to->sample_ns = ws__alloc(ctx, from->nsample, sizeof(double));
+        if (!to->sample_ns)
+            goto fail;
+        memcpy(to->sample_ns, from->sample_ns, from->nsample * sizeof(double));
+    }
+    return 0;
+fail:
+    ws__trial_clear(ctx, to);
+    return WS_ENOMEM;
+}
+
+int ws__trial_set_reason(struct ws_ctx *ctx, struct ws__trial *t,
+                         const char *fmt, ...)
+{
+    va_list ap;
+    int n;
+    char *text;
+
+    va_start(ap, fmt);
+    n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        return ws__fail(ctx, WS_EBUG, "bad format");
+    text = ws__alloc(ctx, (size_t)n + 1, 1);
+    if (!text)
+        return WS_ENOMEM;
+    va_start(ap, fmt);
+    vsnprintf(text, (size_t)n + 1, fmt, ap);
+    va_end(ap);
+    ws__free(ctx, t->reason);
+    t->reason = text;
+    return 0;
+}
+
+void ws__identity_seal(struct ws__identity *id)
+{
+    struct ws__hash h = ws__hash_str((struct ws__hash){1, 0}, id->family);
+
+    h = ws__hash_str(h, id->device);
+    h = ws__hash_str(h, id->driver);
+    h = ws__hash_str(h, id->compiler);
+    h = ws__hash_str(h, id->tool);
+    h = ws__hash_str(h, id->protocol);
+    h = ws__hash_u64(h, id->units);
+    h = ws__hash_u64(h, id->max_threads);
+    h = ws__hash_u64(h, id->memory_bytes);
+    h = ws__hash_u64(h, id->cache_bytes);
+    h = ws__hash_u64(h, id->shared_bytes);
+    h = ws__hash_u64(h, id->vector_bytes);
+    id->hash = ws__hash_u64(h, id->is_cpu);
+}

@@ -1,0 +1,177 @@
+/*
+ * trial.h: questions, trials, verdicts; the two seams that plan fills.
+ *
+ * A strategy asks questions; an evaluator answers with trials; a journal
+ * keeps them. Nothing here touches a device or a file.
+ */
+#ifndef WS_TRIAL_H
+#define WS_TRIAL_H
+
+#include "base/hash.h"
+#include "core/kernel.h"
+#include "core/stats.h"
+
+/* code, name in JSON and output, text. Codes are stored: they are for ever. */
+#define WS__VERDICT_MAP(X)                                                    \
+    X(0, NONE, "none", "not judged")                                          \
+    X(1, OK, "ok", "correct")                                                 \
+    X(2, BUILD, "build", "does not compile")                                  \
+    X(3, LAUNCH, "launch", "refused to launch")                               \
+    X(4, CRASH, "crash", "crashed")                                           \
+    X(5, HANG, "hang", "did not end in time")                                 \
+    X(6, WRONG, "wrong", "wrong result")                                      \
+    X(7, CHEAT, "cheat", "cheated")                                           \
+    X(8, MEMORY, "memory", "out of memory")                                   \
+    X(9, TOO_FAST, "too_fast", "faster than physics allows")                  \
+    X(10, FILTERED, "filtered", "over a limit of the device; not built")
+
+enum ws__verdict {
+#define WS_X(code, name, key, text) WS__V_##name = (code),
+    WS__VERDICT_MAP(WS_X)
+#undef WS_X
+};
+const char *ws__verdict_key(enum ws__verdict v);
+const char *ws__verdict_text(enum ws__verdict v);
+int ws__verdict_parse(const char *key, enum ws__verdict *out);
+
+enum ws__effort { WS__SCREEN, WS__NORMAL, WS__CONFIRM };
+enum { WS__WANT_BUILD = 1, WS__WANT_VERDICT = 2, WS__WANT_TIME = 4 };
+
+struct ws__candidate {
+    uint32_t kernel; /* index into the specification's kernels */
+    struct ws__config config;
+};
+
+struct ws__question {
+    uint64_t id; /* 1, 2, ... in the order asked */
+    struct ws__candidate a, b; /* b: the second of an interleaved pair */
+    bool pair;
+    uint32_t workload; /* index into the workloads */
+    unsigned want;
+    enum ws__effort effort;
+};
+
+/* The report on a wrong result: the worst tensor. */
+struct ws__mismatch {
+    uint32_t tensor;
+    uint64_t bad, total, nan, unwritten;
+    double max_abs, max_rel; /* over all elements */
+    double rms_err, rms_ref;
+    uint64_t worst, first; /* flat index (row-major over dims) */
+    double worst_got, worst_want, first_got, first_want;
+    double allowed; /* tolerance at the worst element, absolute */
+};
+
+/* What the driver says of a build; 0 if unknown. */
+struct ws__resources {
+    uint64_t binary_bytes, build_ns;
+    uint32_t registers, spill_bytes, shared_bytes, private_bytes;
+    uint32_t max_threads;
+    struct ws__hash binary; /* of the compiled candidate */
+};
+
+struct ws__trial {
+    uint64_t question;
+    struct ws__candidate candidate;
+    uint32_t workload;
+    enum ws__effort effort;
+    unsigned did; /* WS__WANT_* bits that were done */
+    enum ws__verdict verdict;
+    char *reason; /* cause in words, build log's first lines...; or NULL */
+    struct ws__mismatch mismatch; /* valid if judged */
+    struct ws__resources res;
+    uint64_t input_seed;
+    double *sample_ns; /* in the order taken */
+    size_t nsample;
+    uint64_t block; /* pairs: both trials share it, samples in order; 0 */
+    enum ws__cache_mode cache;
+    uint32_t inner; /* launches a sample, the time is divided by it */
+    uint64_t spent_ns, wall_ns; /* effort spent; when it began (UTC) */
+    struct ws__hash candidate_hash, workload_hash;
+    uint64_t id; /* store's number, 0 before */
+};
+
+/* Frees what a trial owns (through ctx) and zeroes it. */
+void ws__trial_clear(struct ws_ctx *ctx, struct ws__trial *t);
+int ws__trial_copy(struct ws_ctx *ctx, const struct ws__trial *from,
+                   struct ws__trial *to);
+int ws__trial_set_reason(struct ws_ctx *ctx, struct ws__trial *t,
+                         const char *fmt, ...) WS_PRINTF(3, 4);
+
+/* Who measured: trials of different identity never mix. */
+struct ws__identity {
+    char device[128], driver[128], compiler[128], tool[32];
+    char family[32]; /* "opencl" */
+    uint32_t units, max_threads;
+    uint64_t memory_bytes, cache_bytes, shared_bytes;
+    uint32_t vector_bytes;
+    bool is_cpu; /* shares the host's processors */
+    char protocol[64]; /* version and settings of the measurement */
+    struct ws__hash hash; /* of the above */
+};
+void ws__identity_seal(struct ws__identity *id); /* computes hash */
+
+/* Seam: answers questions. */
+struct ws__evaluator_ops {
+    uint32_t abi; /* 1 */
+    const char *name;
+    /* Hint that these will be asked next, so that building may overlap.
+     * Optional. Failures show when the question is answered. */
+    int (*prefetch)(void *self, const struct ws__question *q, size_t n);
+    /* out[0], and out[1] for a pair (both zeroed by the caller, cleared by
+     * the caller). A failing candidate is a trial, not an error; errors are
+     * WS_ECANCEL, WS_ETIMEOUT, WS_ENOMEM, WS_EMISS or loss of the device. */
+    int (*answer)(void *self, const struct ws__question *q,
+                  struct ws__trial *out);
+    const struct ws__identity *(*identity)(void *self);
+};
+struct ws__evaluator {
+    const struct ws__evaluator_ops *ops;
+    void *self;
+};
+
+/* A run: what resuming is keyed by. */
+struct ws__run {
+    char name[200]; /* for messages: specification path */
+    struct ws__hash spec, device; /* op+kernels+workloads; identity */
+    char strategy[32];
+    uint64_t seed;
+    uint64_t id; /* the journal's number, filled by begin */
+};
+
+/* Seam: keeps what was learnt. Every append is durable when it returns. */
+struct ws__journal_ops {
+    uint32_t abi; /* 1 */
+    const char *name;
+    /* Finds or makes the run and locks it against a second process
+     * (WS_EBUSY, naming it). */
+    int (*begin)(void *self, struct ws__run *run);
+    /* One answered question: n trials (1 or 2), atomically. Sets their id. */
+    int (*append)(void *self, const struct ws__run *run,
+                  const struct ws__question *q, struct ws__trial *t, size_t n);
+    /* Calls fn for every answered question of the run, in answer order. A
+     * non-zero return of fn ends the walk and is returned. */
+    int (*replay)(void *self, const struct ws__run *run,
+                  int (*fn)(void *user, const struct ws__question *q,
+                            const struct ws__trial *t, size_t n),
+                  void *user);
+    /* Any trial of any run with this candidate, workload, device identity,
+     * at least this effort and these `did` bits, not of a pair: found 1,
+     * else 0. Verdicts CRASH and HANG are not reused across runs. */
+    int (*find)(void *self, struct ws__hash candidate, struct ws__hash work,
+                struct ws__hash device, enum ws__effort effort, unsigned did,
+                struct ws__trial *out);
+    /* Small values by name, kept with the run (strategy state, summaries).
+     * get: 1 found (string owned by caller: ws__free), 0 not. */
+    int (*get)(void *self, const struct ws__run *run, const char *key,
+               char **value);
+    int (*put)(void *self, const struct ws__run *run, const char *key,
+               const char *value);
+    int (*end)(void *self, struct ws__run *run); /* unlocks */
+};
+struct ws__journal {
+    const struct ws__journal_ops *ops;
+    void *self;
+};
+
+#endif

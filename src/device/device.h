@@ -1,0 +1,185 @@
+/*
+ * device.h: what every device member implements.
+ *
+ * A member is src/device/<name>/device_<name>.c with one const ops struct
+ * ws__device_<name>; the table is generated from the folder names. Members
+ * that talk to hardware run inside a worker; the tool reaches them through
+ * the wrapper `isolate`, which has the same operations and turns a crash or
+ * a hang of the member into WS_ECRASH or WS_ETIMEOUT. After either, every
+ * handle of that device is gone and the device must be closed and opened
+ * again (cheap: a new worker).
+ *
+ * Handles (modules, buffers) are small integers that the member gives out;
+ * 0 is none. One thread at a time uses a device.
+ *
+ * The batched operation `run` is the heart: everything between two samples
+ * (restore, poison, flush, rotation, hashing of outputs) happens at the
+ * device's side, so that no message falls into a timed region.
+ */
+#ifndef WS_DEVICE_H
+#define WS_DEVICE_H
+
+#include "core/trial.h"
+
+#define WS__DEVICE_ABI 1u
+
+/* One device found, or one that is not usable and why. */
+struct ws__device_info {
+    char name[32];       /* what --device takes: "opencl:0" */
+    struct ws__identity id; /* sealed; empty if not usable */
+    bool usable;
+    char reason[512]; /* not usable: why, and what to install or do */
+    uint64_t max_alloc_bytes;
+    uint32_t max_block[3];
+    uint64_t max_grid[3]; /* 0: no limit known */
+    char extra[512];      /* anything else worth showing, "key: value; ..." */
+};
+
+struct ws__device_list {
+    struct ws__device_info *item; /* ws__free */
+    size_t n;
+};
+
+struct ws__build {
+    const char *source; /* final text */
+    const char *const *option;
+    size_t noption;
+    enum ws__dialect dialect;
+    const char *const *entry; /* kernels that must exist */
+    size_t nentry;
+    /* A launch of the real class, so that members that compile late compile
+     * now: block and grid of each entry (NULL: not needed). */
+    const struct ws__plan_launch *hint;
+    size_t nhint;
+};
+
+struct ws__built {
+    uint32_t module;
+    struct ws__resources res;
+    char *log; /* compiler's words, may be NULL; ws__free */
+};
+
+/* One execution of a candidate on one set of buffers. */
+struct ws__dev_arg {
+    enum ws__arg_kind kind; /* TENSOR, SCRATCH: buffer; VALUE; SHARED */
+    uint32_t buffer;
+    uint32_t bytes; /* value: size; shared: bytes */
+    unsigned char value[8];
+};
+struct ws__dev_launch {
+    uint32_t module;
+    const char *entry;
+    uint64_t grid[3];
+    uint32_t block[3];
+    const struct ws__dev_arg *arg;
+    size_t narg;
+};
+struct ws__dev_copy {
+    uint32_t to, from;
+};
+struct ws__dev_fill {
+    uint32_t buffer;
+    uint32_t pattern; /* repeated 32-bit word */
+    bool timed;       /* scratch that the plan wants zeroed: inside */
+};
+struct ws__dev_seq {
+    const struct ws__dev_launch *launch;
+    size_t nlaunch;
+    const struct ws__dev_copy *restore; /* before each sample, untimed */
+    size_t nrestore;
+    const struct ws__dev_fill *fill; /* untimed ones before the sample (after
+                                        restore), timed ones inside */
+    size_t nfill;
+    const uint32_t *hash; /* buffers hashed after each sample, untimed */
+    size_t nhash;
+};
+
+struct ws__dev_batch {
+    /* prog[p * nset + s]: program p (1 or 2 interleaved) on buffer set s. */
+    const struct ws__dev_seq *prog;
+    size_t nprog, nset;
+    uint32_t first_round; /* numbering of rounds over several batches: picks
+                             the set (round % nset) and who goes first */
+    uint32_t rounds;      /* each round: one sample of every program, order
+                             reversed in odd rounds */
+    uint32_t inner;       /* launches of the whole sequence in one sample;
+                             > 1 only without restore; the time is divided */
+    uint64_t flush_bytes; /* cold: a buffer of this size is written before
+                             each sample; 0: none */
+    uint64_t limit_ns;    /* stop after the round in which this is spent */
+};
+
+struct ws__dev_sample {
+    double ns; /* of one launch of the sequence */
+    uint32_t prog, set, round;
+    uint64_t hash; /* over the seq's hash list; 0 without */
+};
+
+/* Per-call failures of a candidate: WS_EBUILD, WS_ELAUNCH, WS_EDEVMEM,
+ * WS_EDEVICE, WS_ECRASH, WS_ETIMEOUT: the context's error has the words. */
+struct ws__device_ops {
+    uint32_t abi; /* WS__DEVICE_ABI */
+    const char *name, *about;
+    bool isolated; /* hardware: the tool uses it through a worker only */
+    /* All devices of the family. A missing driver is one unusable entry with
+     * the reason, not an error. */
+    int (*probe)(struct ws_ctx *ctx, struct ws__device_list *out);
+    /* index: of the probe's usable entries, as in "opencl:1". */
+    int (*open)(struct ws_ctx *ctx, uint32_t index, const char *cache_dir,
+                void **dev);
+    void (*close)(void *dev); /* NULL: no-op; frees all handles */
+    const struct ws__device_info *(*info)(void *dev);
+    int (*build)(void *dev, const struct ws__build *b, struct ws__built *out);
+    void (*unload)(void *dev, uint32_t module);
+    /* A buffer with `guard` bytes on both sides (filled with the guard
+     * pattern) and its start moved by `shift` bytes (rounded up to what the
+     * device can do). Content undefined. */
+    int (*alloc)(void *dev, uint64_t bytes, uint32_t guard, uint32_t shift,
+                 uint32_t *buffer);
+    void (*release)(void *dev, uint32_t buffer);
+    int (*write)(void *dev, uint32_t buffer, uint64_t offset, const void *p,
+                 uint64_t bytes);
+    int (*read)(void *dev, uint32_t buffer, uint64_t offset, void *p,
+                uint64_t bytes);
+    int (*fill)(void *dev, uint32_t buffer, uint32_t pattern);
+    int (*copy)(void *dev, uint32_t to, uint32_t from);
+    /* Content hash, computed at the device; equal bytes, equal hash. */
+    int (*hash)(void *dev, uint32_t buffer, uint64_t *out);
+    /* 0 intact; 1 damaged, *offset relative to the buffer's start (negative:
+     * before it). */
+    int (*guard)(void *dev, uint32_t buffer, int64_t *offset);
+    /* samples: room for rounds * nprog; *n says how many were taken. */
+    int (*run)(void *dev, const struct ws__dev_batch *b,
+               struct ws__dev_sample *samples, size_t *n);
+    /* Time-out of the next operations in ns (0: none); isolate kills. A
+     * member in the same process may ignore it. Optional. */
+    void (*set_limit)(void *dev, uint64_t ns);
+};
+
+/* Generated; ends with NULL. */
+extern const struct ws__device_ops *const ws__device_table[];
+
+const struct ws__device_ops *ws__device_find(const char *family); /* or NULL */
+
+/* All devices of all families, each probed in a worker where isolated, so
+ * that a crashing driver is one unusable entry. */
+int ws__device_probe_all(struct ws_ctx *ctx, struct ws__device_list *out);
+
+/* An open device behind its operations. */
+struct ws__device {
+    const struct ws__device_ops *ops;
+    void *self;
+};
+/* "opencl:0", "opencl" (first usable), "null", or NULL: the first usable of
+ * a GPU, else of a CPU. Isolated members come wrapped in a worker. The error
+ * lists what was found. */
+int ws__device_open(struct ws_ctx *ctx, const char *name,
+                    struct ws__device *out);
+void ws__device_close(struct ws__device *d);
+
+/* Worker side: serves a device over the socket until end of file. */
+int ws__device_serve(struct ws_ctx *ctx, int sock);
+
+#define WS__GUARD_PATTERN 0xa5c35a3cu
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * measure.h: the protocol: build, verdict, time. An evaluator over a device
+ * and a reference. docs/measuring.md says what is done and why.
+ */
+#ifndef WS_MEASURE_H
+#define WS_MEASURE_H
+
+#include "device/device.h"
+#include "reference/reference.h"
+
+struct ws__measure_opts {
+    const char *device;    /* as ws__device_open; NULL: default */
+    unsigned builders;     /* workers that build; 0: processors, at most 8 */
+    unsigned ref_threads;  /* 0: processors */
+    enum ws__cache_mode cache; /* DEFAULT: the op's, else cold */
+    uint64_t build_limit_ns, run_limit_ns; /* time-outs; 0: 60 s, 20 s */
+    uint64_t seed;         /* of the run: input seeds derive from it */
+    uint64_t max_bytes;    /* device memory to use; 0: half of it */
+};
+
+struct ws__measure;
+
+/* kernels, workloads: arrays that questions index; must outlive it. */
+int ws__measure_open(struct ws_ctx *ctx, const struct ws__op *op,
+                     const struct ws__kernel *kernel, size_t nkernel,
+                     const struct ws__workload *workload, size_t nworkload,
+                     const struct ws__measure_opts *opts,
+                     struct ws__measure **out);
+void ws__measure_close(struct ws__measure *m);
+struct ws__evaluator ws__measure_evaluator(struct ws__measure *m);
+const struct ws__device_info *ws__measure_device(struct ws__measure *m);
+
+/* Resource filter without building: 1 fits, 0 not (reason filled), negative
+ * on error. */
+int ws__measure_fits(struct ws__measure *m, const struct ws__candidate *c,
+                     uint32_t workload, char reason[256]);
+/* Slots of device variables for spaces and constraints (WS__MAX_SLOTS). */
+void ws__measure_vars(struct ws__measure *m, const struct ws__kernel *k,
+                      uint32_t workload, union wsrt_value *vars);
+
+#endif

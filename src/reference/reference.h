@@ -1,0 +1,101 @@
+/*
+ * reference.h: trusted results, inputs, tolerance, comparison.
+ *
+ * A reference runs in a worker of its own, never in the process that holds a
+ * device. Inputs are made in the tool's process from a seed; the reference
+ * worker sees them through shared memory and writes its results, in double
+ * precision, into another shared area that no device worker ever maps.
+ */
+#ifndef WS_REFERENCE_H
+#define WS_REFERENCE_H
+
+#include "base/spawn.h"
+#include "core/trial.h"
+
+/* What a native reference gets: the tensors of the op in order. */
+struct ws__ref_tensor {
+    enum ws__dtype dtype; /* of `data` */
+    size_t ndim;
+    int64_t dim[WS__MAX_DIMS], stride[WS__MAX_DIMS];
+    uint64_t elements;
+    const void *data; /* inputs and inouts: as the candidate sees them */
+    double *result;   /* outputs and inouts: dense row-major over dims */
+    void *fill_data;  /* generate only: where to write (dtype, strides) */
+};
+struct ws__ref_call {
+    const int64_t *axis; /* values of the op's axes, in the op's order */
+    size_t naxis;
+    struct ws__ref_tensor *tensor;
+    size_t ntensor;
+    uint64_t seed;     /* generate */
+    unsigned threads;  /* how many it may use */
+    struct ws_ctx *ctx; /* for errors and memory */
+};
+
+/* ops/<op>/reference.c has one const ws__reference_<op>. */
+struct ws__native_reference {
+    uint32_t abi; /* 1 */
+    const char *name;
+    int (*run)(const struct ws__ref_call *call);
+    /* Fills the inputs marked `fill: native`; NULL if none are. */
+    int (*generate)(const struct ws__ref_call *call);
+    /* Known-bad variants of run, for checking the checker: which < nmutant;
+     * a name each. May be NULL. */
+    size_t nmutant;
+    const char *const *mutant_name;
+    int (*mutant)(const struct ws__ref_call *call, size_t which);
+};
+extern const struct ws__native_reference *const ws__native_table[];
+const struct ws__native_reference *ws__native_find(const char *name);
+
+/* Helper for references: calls fn(user, begin, end) on slices of [0, n) in up
+ * to `threads` threads; 0 or the first failure. */
+int ws__parallel_for(struct ws_ctx *ctx, unsigned threads, uint64_t n,
+                     int (*fn)(void *user, uint64_t begin, uint64_t end),
+                     void *user);
+
+/* Memory for all tensors of an instance: inputs (as the device sees them)
+ * and reference results (double), two shared areas. */
+struct ws__problem {
+    struct ws_ctx *ctx;
+    const struct ws__instance *in;
+    struct ws__shm inputs, results;
+    void *input[WS__MAX_TENSORS];    /* NULL for outputs */
+    double *result[WS__MAX_TENSORS]; /* NULL for inputs */
+    uint64_t seed;
+};
+int ws__problem_new(struct ws_ctx *ctx, const struct ws__instance *in,
+                    struct ws__problem **out);
+void ws__problem_free(struct ws__problem *p);
+/* Fills every input from the seed by its rule (native ones by the worker).
+ * Deterministic: same op, workload, seed: same bytes, any thread count. */
+struct ws__reference;
+int ws__problem_fill(struct ws__problem *p, struct ws__reference *r,
+                     uint64_t seed, unsigned threads);
+
+/* The reference of an op: its worker is started at first use, replaced
+ * after a crash, killed after timeout_ns. Errors: WS_EREFERENCE. */
+int ws__reference_open(struct ws_ctx *ctx, const struct ws__op *op,
+                       unsigned threads, uint64_t timeout_ns,
+                       struct ws__reference **out);
+void ws__reference_close(struct ws__reference *r);
+/* Computes p->result from p->input. */
+int ws__reference_run(struct ws__reference *r, struct ws__problem *p);
+/* Worker side. */
+int ws__reference_serve(struct ws_ctx *ctx, int sock);
+
+/*
+ * Compares one output as it came from the device with the reference.
+ * Explicit: an element fails if |a-r| > atol + rtol*|r|; `ratio` of them must
+ * pass. Auto: |a-r| <= c_store*eps(dtype)*|r| + c_acc*eps(acc)*sqrt(len)*s,
+ * where s is the root mean square of the reference (docs/measuring.md has the
+ * derivation and the constants). NaN or infinity where the reference has
+ * none always fails. `poison`: pattern the buffer was filled with; elements
+ * that still hold exactly that pattern count as unwritten if the reference
+ * is not that value. Fills m; returns 1 equal, 0 not, negative on error.
+ */
+int ws__compare(struct ws_ctx *ctx, const struct ws__instance *in,
+                size_t tensor, const void *got, const double *want,
+                uint32_t poison, struct ws__mismatch *m);
+
+#endif

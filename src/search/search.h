@@ -1,0 +1,110 @@
+/*
+ * search.h: strategies, and the ask/tell engine that drives them.
+ *
+ * A strategy is src/search/<name>/search_<name>.c with one const ops struct
+ * ws__search_<name>. It is asked for questions and told trials; it touches
+ * no device, no file, no clock. Its choices depend on the seed and on what it
+ * was told, in that order, and on nothing else: that makes a run resumable by
+ * telling it the recorded answers again.
+ */
+#ifndef WS_SEARCH_H
+#define WS_SEARCH_H
+
+#include "core/trial.h"
+#include "space/space.h"
+
+#define WS__STRATEGY_ABI 1u
+
+/* What a strategy may know. spaces[k * nworkload + w]: kernel k's configs
+ * that are valid for workload w on this device. */
+struct ws__problem_space {
+    struct ws_ctx *ctx;
+    const struct ws__kernel *kernel;
+    size_t nkernel;
+    const struct ws__workload *workload;
+    size_t nworkload;
+    struct ws__space *const *spaces;
+    uint64_t seed;
+    /* The resource filter: 1 fits, 0 not. Deterministic. */
+    int (*fits)(void *user, const struct ws__candidate *c, uint32_t workload);
+    void *fits_user;
+};
+
+enum { WS__ASK_WAIT = 1 }; /* ask: tell me outstanding answers first */
+
+struct ws__strategy_ops {
+    uint32_t abi;
+    const char *name, *about;
+    int (*start)(const struct ws__problem_space *p, void **state);
+    /* Fills candidate and workload. 0: asked; WS__ASK_WAIT; WS_EDONE: the
+     * strategy has nothing more to ask, ever. It may repeat a question: the
+     * engine answers repeats from what it knows, at no cost. */
+    int (*ask)(void *state, struct ws__candidate *c, uint32_t *workload);
+    /* A trial that was asked for (also of repeats), or one that the engine
+     * made on its own (the default of each workload, first). */
+    int (*tell)(void *state, const struct ws__trial *t);
+    void (*end)(void *state); /* NULL: no-op */
+};
+extern const struct ws__strategy_ops *const ws__strategy_table[];
+const struct ws__strategy_ops *ws__strategy_find(const char *name);
+
+/* The score of a trial: its median in ns, or infinity if not ok. */
+double ws__trial_score(struct ws_ctx *ctx, const struct ws__trial *t);
+
+struct ws__progress {
+    uint64_t done, planned; /* screening trials; planned 0: by time */
+    uint64_t ok, failed, filtered, reused;
+    uint32_t workload;      /* of the trial just told */
+    const struct ws__trial *trial;
+    double default_ns, best_ns; /* of that workload; 0: none yet */
+    double geomean_speedup;     /* over workloads, best against default */
+    uint64_t elapsed_ns, left_ns; /* left: estimate, 0 unknown */
+    const char *stage; /* "default", "search", "confirm" */
+};
+
+struct ws__engine_opts {
+    const char *strategy;
+    uint64_t seed;
+    uint64_t budget_trials; /* screening trials, stored ones of this run
+                               counted; 0: no limit */
+    uint64_t budget_ns;     /* 0: no limit */
+    unsigned parallel;      /* questions asked ahead; >= 1 */
+    unsigned finalists;     /* candidates confirmed a workload; 0: 3 */
+    void (*progress)(void *user, const struct ws__progress *p);
+    void *user;
+};
+
+/* What is known of one workload at the end. */
+struct ws__choice {
+    struct ws__trial dflt, best; /* screening or confirming trials; best may
+                                    be the default's own candidate */
+    bool have_default, have_best; /* an ok trial exists */
+    bool confirmed; /* ratio comes from interleaved samples */
+    struct ws__ratio speedup; /* best over default; 1 1 1 if it stayed */
+    uint64_t verdicts[16];    /* counts by verdict, screening */
+    uint64_t pair_trial_a, pair_trial_b; /* evidence; 0: none */
+};
+
+struct ws__outcome {
+    struct ws__choice *choice; /* one a workload */
+    size_t n;
+    uint64_t asked, answered, reused, filtered;
+    int stopped; /* 0: budget or strategy exhausted; WS_ECANCEL, WS_ETIMEOUT,
+                    WS_EFULL...: ended early, the rest is valid */
+};
+
+/*
+ * Runs: defaults of all workloads, then screening until the budget is spent,
+ * then for each workload the finalists interleaved with the default. A
+ * candidate replaces the default only if the interval of its speed-up lies
+ * above 1. Every answered question is in the journal before the next is
+ * asked; a run found there is replayed first. The same (candidate, workload)
+ * is never screened twice. Ends early on cancellation with what is known.
+ */
+int ws__engine_run(const struct ws__problem_space *p,
+                   const struct ws__evaluator *ev, const struct ws__journal *j,
+                   struct ws__run *run, const struct ws__engine_opts *opts,
+                   struct ws__outcome *out);
+void ws__outcome_clear(struct ws_ctx *ctx, struct ws__outcome *o);
+
+#endif

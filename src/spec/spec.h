@@ -1,0 +1,55 @@
+/*
+ * spec.h: specifications in and out.
+ *
+ * ws__spec_load accepts a kernel file, an op folder (op.yaml and all kernels
+ * beside it in kernels/), an op file, or a T1 file; YAML and JSON alike. Every
+ * error carries file, line, column, the offending text and what would be
+ * right. docs/specification.md is the reference of the formats.
+ */
+#ifndef WS_SPEC_H
+#define WS_SPEC_H
+
+#include "core/kernel.h"
+
+enum ws__spec_kind { WS__SPEC_OP, WS__SPEC_KERNEL, WS__SPEC_T1 };
+
+struct ws__spec {
+    struct ws_ctx *ctx;
+    enum ws__spec_kind kind;
+    const char *path, *dir; /* dir: where .wavesmith lies */
+    struct ws__op *op;      /* NULL for T1 */
+    struct ws__kernel *kernel; /* array */
+    size_t nkernel;
+    struct ws__workload *workload; /* the op's, or those of the file given */
+    size_t nworkload;
+    struct ws__hash hash; /* op, kernels, workloads */
+    struct ws__arena arena;
+};
+
+struct ws__spec_opts {
+    const char *workloads; /* file, or NULL: those of the op */
+    const char *share_dir; /* of shipped ops; NULL: ws__share_dir */
+};
+
+int ws__spec_load(struct ws_ctx *ctx, const char *path,
+                  const struct ws__spec_opts *opts, struct ws__spec **out);
+/* From texts (a pack carries them): names are used in errors; includes are
+ * already resolved in `source`. */
+int ws__spec_from_text(struct ws_ctx *ctx, const char *op_text,
+                       const char *kernel_text, const char *source,
+                       struct ws__spec **out);
+void ws__spec_free(struct ws__spec *s);
+
+/* "M=16,N=4096" for the op's axes; missing var axes are an error that lists
+ * them, missing type axes take their default. In the spec's arena. */
+int ws__spec_workload(struct ws__spec *s, const char *text,
+                      struct ws__workload *out);
+/* Replaces the workloads by those of a file (YAML, JSON, or JSON lines). */
+int ws__spec_workloads(struct ws__spec *s, const char *file);
+
+/* The self-contained texts that a pack carries for kernel i. Freed by
+ * ws__free. */
+int ws__spec_to_text(struct ws__spec *s, size_t kernel, char **op_text,
+                     char **kernel_text);
+
+#endif
