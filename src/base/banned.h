@@ -11,7 +11,7 @@
 #include <string.h>
 
 #undef alloca
-#pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol atof alloca
+#pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atof alloca
 #pragma GCC poison rand srand system gets tmpnam
 #ifndef WS_BASE_ALLOC
 #pragma GCC poison malloc calloc realloc strdup strndup

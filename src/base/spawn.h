@@ -6,6 +6,9 @@
  * its parent. Messages are {u32 length, u32 type} and a payload; file
  * descriptors (shared memory) can ride along. All waits have a deadline and
  * notice cancellation of the context.
+ *
+ * A worker dies with the thread that started it (PR_SET_PDEATHSIG): the
+ * thread that opens one keeps it until it is closed.
  */
 #ifndef WS_SPAWN_H
 #define WS_SPAWN_H
@@ -17,6 +20,10 @@
 #define WS__WIRE_VERSION 1u
 #define WS__WIRE_MAX ((size_t)64 << 20)
 #define WS__WORKER_FD 3
+/* The first message to a worker: {u32 WS__WIRE_VERSION, u32 role}. No answer;
+ * a worker that does not know the version or the role exits. */
+#define WS__WIRE_HELLO 1u
+enum ws__worker_role { WS__ROLE_DEVICE = 1, WS__ROLE_REFERENCE = 2 };
 
 struct ws__proc {
     pid_t pid; /* 0: none */
@@ -35,6 +42,14 @@ void ws__proc_stop(struct ws__proc *p, uint64_t grace_ns);
 void ws__proc_kill(struct ws__proc *p);
 /* "exit status 3", "signal 11 (Segmentation fault)": how it ended. */
 void ws__proc_describe(const struct ws__proc *p, char *out, size_t n);
+
+/* Starts the worker executable (ws__worker_path) and says hello. Freed by
+ * ws__proc_stop or ws__proc_kill. */
+int ws__worker_start(struct ws_ctx *ctx, enum ws__worker_role role,
+                     const char *const *env_extra, const char *stderr_path,
+                     struct ws__proc *out);
+/* Worker side: waits for the hello. WS_EVERSION, WS_EPROTO. */
+int ws__worker_hello(struct ws_ctx *ctx, int sock, enum ws__worker_role *role);
 
 /* fd -1: none. Errors: WS_ECRASH when the peer is gone, WS_EPROTO. */
 int ws__wire_send(struct ws_ctx *ctx, int sock, uint32_t type,
@@ -75,8 +90,8 @@ void ws__shm_free(struct ws__shm *s);
 
 /* Where the worker executable is: the context's path, else beside the running
  * executable or library, else ../libexec/wavesmith. WS_ENOENT says where it
- * looked. Freed by ws__free. ws__share_dir likewise: `ops` beside the source
- * tree's build folder, or ../share/wavesmith. */
+ * looked. Freed by ws__free. ws__share_dir likewise: the folder that has `ops`
+ * in it: ../share/wavesmith, or the root of the source tree. */
 int ws__worker_path(struct ws_ctx *ctx, char **out);
 int ws__share_dir(struct ws_ctx *ctx, char **out);
 

@@ -1,0 +1,402 @@
+/*
+ * fs.c: whole files, folders and paths. See fs.h.
+ *
+ * A file is replaced, never edited: the new content goes to a temporary file
+ * beside it, is synced, and takes the name by rename, so that a crash or a
+ * full disk leaves the old content or the new and nothing between. A link is
+ * followed first (it stays a link), and what is not a regular file (a pipe, a
+ * terminal) is written to directly, for it cannot be replaced.
+ *
+ * Calls that change or read content go through the table `ops`; questions
+ * (stat, realpath) do not, for there is nothing durable about them.
+ */
+#include "base/fs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/banned.h"
+
+#define FIRST_READ_BYTES ((size_t)16384)
+#define TEMP_TRIES 16
+
+static int sys_open(const char *path, int flags, mode_t mode)
+{
+    return open(path, flags, mode);
+}
+
+static const struct ws__fs_ops system_ops = {
+    sys_open, read, write, fsync, close, rename, mkdir, unlink,
+};
+
+static const struct ws__fs_ops *ops = &system_ops;
+
+void ws__fs_set_ops(const struct ws__fs_ops *o)
+{
+    ops = o ? o : &system_ops;
+}
+
+/* What to do about it, by status. */
+static const char *hint_of(int code)
+{
+    switch (code) {
+    case WS_ENOENT:
+        return "check the path; names are relative to the current folder";
+    case WS_EACCES:
+        return "check the owner and the mode of the file and its folder";
+    case WS_EFULL:
+        return "free some space or quota there, then run the same again";
+    default:
+        return "the file system refuses; see the system's log if it persists";
+    }
+}
+
+static int code_of(int e)
+{
+    switch (e) {
+    case ENOENT:
+    case ENOTDIR:
+        return WS_ENOENT;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return WS_EACCES;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return WS_EFULL;
+    default:
+        return WS_EIO;
+    }
+}
+
+int ws__fs_fail(struct ws_ctx *ctx, int e, const char *verb, const char *path)
+{
+    int code = code_of(e);
+    char text[128];
+
+    ws__fail(ctx, code, "cannot %s '%s': %s", verb, path,
+             strerror_r(e, text, sizeof(text)));
+    return ws__hint(ctx, "%s", hint_of(code));
+}
+
+static int open_retry(const char *path, int flags, mode_t mode)
+{
+    int fd;
+
+    do
+        fd = ops->open(path, flags | O_CLOEXEC, mode);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* --- reading ------------------------------------------------------------- */
+
+static ssize_t read_retry(int fd, void *p, size_t n)
+{
+    ssize_t got;
+
+    do
+        got = ops->read(fd, p, n);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+static int too_long(struct ws_ctx *ctx, const char *path, size_t max)
+{
+    ws__fail(ctx, WS_ELIMIT, "'%s' is longer than %zu bytes", path, max);
+    return ws__hint(ctx, "is this the file that was meant?");
+}
+
+/* Reads until the end, or until there is more than max. */
+static int read_all(struct ws_ctx *ctx, int fd, const char *path, size_t max,
+                    char **data, size_t *len)
+{
+    size_t cap = 0, n = 0;
+    char *p = NULL;
+
+    for (;;) {
+        ssize_t got;
+
+        if (n + 1 >= cap) {
+            char *q;
+
+            cap = cap ? cap * 2 : FIRST_READ_BYTES;
+            q = ws__resize(ctx, p, cap, 1);
+            if (!q) {
+                ws__free(ctx, p);
+                return WS_ENOMEM;
+            }
+            p = q;
+        }
+        got = read_retry(fd, p + n, cap - n - 1);
+        if (got < 0 || (size_t)got > max - n) {
+            int rc = got < 0 ? ws__fs_fail(ctx, errno, "read", path)
+                             : too_long(ctx, path, max);
+
+            ws__free(ctx, p);
+            return rc;
+        }
+        if (!got)
+            break;
+        n += (size_t)got;
+    }
+    p[n] = '\0';
+    *data = p;
+    *len = n;
+    return 0;
+}
+
+int ws__fs_read(struct ws_ctx *ctx, const char *path, size_t max, char **data,
+                size_t *len)
+{
+    int fd = open_retry(path, O_RDONLY, 0), rc;
+
+    if (fd < 0)
+        return ws__fs_fail(ctx, errno, "open", path);
+    rc = read_all(ctx, fd, path, max, data, len);
+    ops->close(fd);
+    return rc;
+}
+
+/* --- writing ------------------------------------------------------------- */
+
+/* 0 or errno. */
+static int write_all(int fd, const char *p, size_t n)
+{
+    while (n) {
+        ssize_t done = ops->write(fd, p, n);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return done < 0 ? errno : EIO;
+        p += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
+static int sync_dir(struct ws_ctx *ctx, const char *dir)
+{
+    int fd = open_retry(dir, O_RDONLY | O_DIRECTORY, 0), e = 0;
+
+    if (fd < 0)
+        return ws__fs_fail(ctx, errno, "open folder", dir);
+    /* Some file systems do not sync folders, and say so by EINVAL. */
+    if (ops->fsync(fd) < 0 && errno != EINVAL)
+        e = errno;
+    ops->close(fd);
+    return e ? ws__fs_fail(ctx, e, "sync folder", dir) : 0;
+}
+
+static int sync_parent(struct ws_ctx *ctx, const char *path)
+{
+    char *dir = ws__path_dir(ctx, path);
+    int rc;
+
+    if (!dir)
+        return WS_ENOMEM;
+    rc = sync_dir(ctx, dir);
+    ws__free(ctx, dir);
+    return rc;
+}
+
+/* A new file beside `path`. Names differ by process and time. */
+static int open_temp(const char *path, char *temp, size_t size)
+{
+    for (int i = 0; i < TEMP_TRIES; i++) {
+        int fd;
+
+        snprintf(temp, size, "%s.%lx-%llx.tmp", path, (long)getpid(),
+                 (unsigned long long)ws__wall_ns());
+        fd = open_retry(temp, O_WRONLY | O_CREAT | O_EXCL, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+/* temp has room for path and 64 bytes. */
+static int replace(struct ws_ctx *ctx, const char *path, char *temp,
+                   size_t temp_size, const void *data, size_t len)
+{
+    int fd = open_temp(path, temp, temp_size), e;
+    const char *verb = "write";
+
+    if (fd < 0)
+        return ws__fs_fail(ctx, errno, "create", temp);
+    e = write_all(fd, data, len);
+    if (!e && ops->fsync(fd) < 0) {
+        e = errno;
+        verb = "sync";
+    }
+    if (ops->close(fd) < 0 && !e)
+        e = errno;
+    if (!e && ops->rename(temp, path) < 0) {
+        e = errno;
+        verb = "replace";
+    }
+    if (e) {
+        ops->unlink(temp);
+        return ws__fs_fail(ctx, e, verb, path);
+    }
+    return sync_parent(ctx, path);
+}
+
+static int write_special(struct ws_ctx *ctx, const char *path, const void *data,
+                         size_t len)
+{
+    int fd = open_retry(path, O_WRONLY, 0), e;
+
+    if (fd < 0)
+        return ws__fs_fail(ctx, errno, "open", path);
+    e = write_all(fd, data, len);
+    if (ops->close(fd) < 0 && !e)
+        e = errno;
+    return e ? ws__fs_fail(ctx, e, "write", path) : 0;
+}
+
+int ws__fs_write(struct ws_ctx *ctx, const char *path, const void *data,
+                 size_t len)
+{
+    char real[PATH_MAX], *temp;
+    struct stat st;
+    size_t size;
+    int rc;
+
+    if (!stat(path, &st) && !S_ISREG(st.st_mode))
+        return write_special(ctx, path, data, len);
+    if (!lstat(path, &st) && S_ISLNK(st.st_mode) && realpath(path, real))
+        path = real;
+    size = strlen(path) + 64;
+    temp = ws__alloc(ctx, size, 1);
+    if (!temp)
+        return WS_ENOMEM;
+    rc = replace(ctx, path, temp, size, data, len);
+    ws__free(ctx, temp);
+    return rc;
+}
+
+/* --- folders ------------------------------------------------------------- */
+
+bool ws__fs_exists(const char *path)
+{
+    struct stat st;
+
+    return !stat(path, &st);
+}
+
+bool ws__fs_is_dir(const char *path)
+{
+    struct stat st;
+
+    return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* A folder that is new must itself survive a power loss, or what is synced
+ * inside would be lost with it. */
+static int make_dir(struct ws_ctx *ctx, const char *path)
+{
+    int e;
+
+    if (ws__fs_is_dir(path))
+        return 0;
+    if (!ops->mkdir(path, 0777))
+        return sync_parent(ctx, path);
+    e = errno;
+    if (e == EEXIST && ws__fs_is_dir(path))
+        return 0;
+    return ws__fs_fail(ctx, e, "create folder", path);
+}
+
+int ws__fs_mkdirs(struct ws_ctx *ctx, const char *path)
+{
+    char *copy = ws__strdup(ctx, path);
+    int rc = 0;
+
+    if (!copy)
+        return WS_ENOMEM;
+    for (char *p = copy; rc >= 0 && *p; p++) {
+        if (*p != '/' || p == copy || p[-1] == '/')
+            continue;
+        *p = '\0';
+        rc = make_dir(ctx, copy);
+        *p = '/';
+    }
+    if (rc >= 0)
+        rc = make_dir(ctx, copy);
+    ws__free(ctx, copy);
+    return rc;
+}
+
+/* --- paths --------------------------------------------------------------- */
+
+char *ws__path_join(struct ws_ctx *ctx, const char *dir, const char *name)
+{
+    size_t n = strlen(dir), m = strlen(name);
+    char *p;
+
+    if (!n || name[0] == '/')
+        return ws__strdup(ctx, name);
+    p = ws__alloc(ctx, n + m + 2, 1);
+    if (!p)
+        return NULL;
+    memcpy(p, dir, n);
+    if (dir[n - 1] != '/')
+        p[n++] = '/';
+    memcpy(p + n, name, m);
+    return p;
+}
+
+char *ws__path_dir(struct ws_ctx *ctx, const char *path)
+{
+    size_t n = strlen(path);
+    char *p;
+
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    while (n && path[n - 1] != '/')
+        n--;
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    if (!n)
+        return ws__strdup(ctx, ".");
+    p = ws__alloc(ctx, n + 1, 1);
+    if (p)
+        memcpy(p, path, n);
+    return p;
+}
+
+const char *ws__path_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+int ws__path_inside(struct ws_ctx *ctx, const char *dir, const char *path,
+                    char **out)
+{
+    char root[PATH_MAX], real[PATH_MAX];
+    size_t n;
+
+    if (!realpath(dir, root))
+        return ws__fs_fail(ctx, errno, "find folder", dir);
+    if (!realpath(path, real))
+        return ws__fs_fail(ctx, errno, "find", path);
+    n = strlen(root);
+    if (n == 1) /* "/" holds everything */
+        n = 0;
+    if (strncmp(real, root, n) || (real[n] != '/' && real[n])) {
+        ws__fail(ctx, WS_EACCES, "'%s' is outside of '%s'", path, dir);
+        return ws__hint(ctx, "put the file (not a link) into that folder");
+    }
+    *out = ws__strdup(ctx, real);
+    return *out ? 0 : WS_ENOMEM;
+}

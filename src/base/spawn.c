@@ -1,0 +1,270 @@
+/*
+ * spawn.c: child processes. See spawn.h.
+ *
+ * posix_spawn, not fork: the tool may hold gigabytes and several threads, and
+ * between fork and exec a copy of either is trouble. The child sees exactly
+ * four descriptors: nothing to read, two that go to the error file, and the
+ * socket. Everything else is closed, whatever flags others forgot to set.
+ *
+ * A child is only ever reaped here, so a pid that is not 0 is ours and alive
+ * or a zombie; signals cannot hit a stranger.
+ */
+#include "base/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/banned.h"
+
+/* Descriptors below this are rearranged in the child. */
+#define FIRST_FREE_FD 10
+#define HELLO_TIMEOUT_NS 20000000000u
+
+static bool same_key(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "=");
+
+    return !strncmp(a, b, n) && b[n] == '=';
+}
+
+/* The inherited environment with `extra` on top. */
+static char **make_env(struct ws_ctx *ctx, const char *const *extra)
+{
+    size_t nold = 0, nextra = 0, n = 0;
+    char **env;
+
+    while (environ && environ[nold])
+        nold++;
+    while (extra && extra[nextra])
+        nextra++;
+    env = ws__alloc(ctx, nold + nextra + 1, sizeof(*env));
+    if (!env)
+        return NULL;
+    for (size_t i = 0; i < nold; i++) {
+        bool replaced = false;
+
+        for (size_t k = 0; k < nextra; k++)
+            replaced = replaced || same_key(extra[k], environ[i]);
+        if (!replaced)
+            env[n++] = environ[i];
+    }
+    for (size_t k = 0; k < nextra; k++)
+        env[n++] = (char *)extra[k];
+    return env;
+}
+
+static int fill_actions(posix_spawn_file_actions_t *fa, int sock,
+                        const char *err)
+{
+    int flags = O_WRONLY | O_CREAT | O_APPEND;
+    int e;
+
+    if ((e = posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDONLY,
+                                              0)) ||
+        (e = posix_spawn_file_actions_addopen(fa, 2, err ? err : "/dev/null",
+                                              flags, 0600)) ||
+        (e = posix_spawn_file_actions_adddup2(fa, 2, 1)) ||
+        (e = posix_spawn_file_actions_adddup2(fa, sock, WS__WORKER_FD)))
+        return e;
+    return posix_spawn_file_actions_addclosefrom_np(fa, WS__WORKER_FD + 1);
+}
+
+/* Signals as in a fresh process, whatever the tool blocks or ignores. */
+static int fill_attr(posix_spawnattr_t *at)
+{
+    sigset_t none, all;
+    int e;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    if ((e = posix_spawnattr_setsigmask(at, &none)) ||
+        (e = posix_spawnattr_setsigdefault(at, &all)))
+        return e;
+    return posix_spawnattr_setflags(at, POSIX_SPAWN_SETSIGMASK |
+                                            POSIX_SPAWN_SETSIGDEF);
+}
+
+static int spawn(const char *const *argv, char **env, int sock, const char *err,
+                 pid_t *pid)
+{
+    posix_spawn_file_actions_t fa;
+    posix_spawnattr_t at;
+    int e = posix_spawn_file_actions_init(&fa);
+
+    if (e)
+        return e;
+    e = posix_spawnattr_init(&at);
+    if (!e) {
+        e = fill_actions(&fa, sock, err);
+        if (!e)
+            e = fill_attr(&at);
+        if (!e)
+            e = posix_spawn(pid, argv[0], &fa, &at, (char *const *)argv, env);
+        posix_spawnattr_destroy(&at);
+    }
+    posix_spawn_file_actions_destroy(&fa);
+    return e;
+}
+
+static int spawn_fail(struct ws_ctx *ctx, int e, const char *path)
+{
+    int code = e == ENOENT   ? WS_ENOENT
+               : e == EACCES ? WS_EACCES
+               : e == ENOMEM ? WS_ENOMEM
+                             : WS_EIO;
+
+    return ws__fail(ctx, code, "cannot start '%s': %s", path, strerror(e));
+}
+
+int ws__proc_start(struct ws_ctx *ctx, const char *const *argv,
+                   const char *const *env_extra, const char *stderr_path,
+                   struct ws__proc *out)
+{
+    int pair[2], theirs, e;
+    char **env;
+
+    *out = (struct ws__proc){.sock = -1};
+    env = make_env(ctx, env_extra);
+    if (!env)
+        return WS_ENOMEM;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        e = errno;
+        ws__free(ctx, env);
+        return spawn_fail(ctx, e, argv[0]);
+    }
+    theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+    e = theirs < 0 ? errno : spawn(argv, env, theirs, stderr_path, &out->pid);
+    close(pair[1]);
+    if (theirs >= 0)
+        close(theirs);
+    ws__free(ctx, env);
+    if (e) {
+        close(pair[0]);
+        out->pid = 0;
+        return spawn_fail(ctx, e, argv[0]);
+    }
+    out->sock = pair[0];
+    return 0;
+}
+
+static void close_sock(struct ws__proc *p)
+{
+    if (p->sock >= 0)
+        close(p->sock);
+    p->sock = -1;
+}
+
+/* True once the child has ended and was reaped. */
+static bool reap(struct ws__proc *p, int flags)
+{
+    pid_t got;
+
+    do
+        got = waitpid(p->pid, &p->status, flags);
+    while (got < 0 && errno == EINTR);
+    if (got == 0)
+        return false;
+    if (got < 0)
+        p->status = 0;
+    p->pid = 0;
+    return true;
+}
+
+void ws__proc_stop(struct ws__proc *p, uint64_t grace_ns)
+{
+    uint64_t end = ws__now_ns() + grace_ns;
+    uint64_t nap = 200000;
+
+    close_sock(p);
+    if (p->pid <= 0)
+        return;
+    while (!reap(p, WNOHANG)) {
+        if (ws__now_ns() >= end) {
+            ws__proc_kill(p);
+            return;
+        }
+        ws__sleep_ns(nap);
+        if (nap < 10000000)
+            nap *= 2;
+    }
+}
+
+void ws__proc_kill(struct ws__proc *p)
+{
+    close_sock(p);
+    if (p->pid <= 0)
+        return;
+    kill(p->pid, SIGKILL);
+    reap(p, 0);
+}
+
+void ws__proc_describe(const struct ws__proc *p, char *out, size_t n)
+{
+    if (p->pid > 0)
+        snprintf(out, n, "still running");
+    else if (WIFSIGNALED(p->status))
+        snprintf(out, n, "signal %d (%s)", WTERMSIG(p->status),
+                 strsignal(WTERMSIG(p->status)));
+    else
+        snprintf(out, n, "exit status %d", WEXITSTATUS(p->status));
+}
+
+int ws__worker_start(struct ws_ctx *ctx, enum ws__worker_role role,
+                     const char *const *env_extra, const char *stderr_path,
+                     struct ws__proc *out)
+{
+    struct ws__buf b;
+    char *path = NULL;
+    int rc;
+
+    *out = (struct ws__proc){.sock = -1};
+    ws__buf_init(&b, ctx, 64);
+    WS_TRY(ws__worker_path(ctx, &path));
+    const char *const argv[] = {path, NULL};
+    WS_TRY_DONE(ws__proc_start(ctx, argv, env_extra, stderr_path, out));
+    ws__put_u32(&b, WS__WIRE_VERSION);
+    ws__put_u32(&b, role);
+    rc = b.failed
+             ? b.failed
+             : ws__wire_send(ctx, out->sock, WS__WIRE_HELLO, b.data, b.len, -1);
+done:
+    if (rc < 0)
+        ws__proc_kill(out);
+    ws__buf_free(&b);
+    ws__free(ctx, path);
+    return rc;
+}
+
+int ws__worker_hello(struct ws_ctx *ctx, int sock, enum ws__worker_role *role)
+{
+    struct ws__buf in;
+    struct ws__reader r;
+    uint32_t type = 0, version, word;
+    int rc;
+
+    ws__buf_init(&in, ctx, WS__WIRE_MAX);
+    WS_TRY_DONE(ws__wire_recv(ctx, sock, &type, &in, NULL, HELLO_TIMEOUT_NS));
+    r = (struct ws__reader){(const unsigned char *)in.data,
+                            (const unsigned char *)in.data + in.len, false};
+    version = ws__get_u32(&r);
+    word = ws__get_u32(&r);
+    if (type != WS__WIRE_HELLO || r.bad)
+        rc = ws__fail(ctx, WS_EPROTO, "no greeting from the tool");
+    else if (version != WS__WIRE_VERSION)
+        rc = ws__fail(ctx, WS_EVERSION,
+                      "the tool speaks version %u, the worker %u",
+                      (unsigned)version, WS__WIRE_VERSION);
+    else if (word != WS__ROLE_DEVICE && word != WS__ROLE_REFERENCE)
+        rc = ws__fail(ctx, WS_EPROTO, "unknown role %u", (unsigned)word);
+    else
+        *role = (enum ws__worker_role)word;
+done:
+    ws__buf_free(&in);
+    return rc;
+}

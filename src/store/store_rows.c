@@ -1,0 +1,440 @@
+/*
+ * store_rows.c: structs to rows and back, by the lists of columns.
+ *
+ * A round trip is exact to the bit. Unsigned 64-bit numbers are stored as
+ * signed ones of the same bits. SQLite has no NaN (it becomes NULL) and may
+ * turn -0.0 into 0, so these two are stored as blobs of their 8 bytes. Hashes
+ * are blobs whose hex is what ws__hash_hex prints; configs and samples are
+ * little-endian arrays.
+ *
+ * A row carries a checksum over its content and its keys: SQLite's integrity
+ * check sees a broken tree but not a flipped bit inside a value.
+ */
+#include "store/store_db.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/banned.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "blobs are written as they lie in memory");
+
+enum kind { UINT, F64, HASH, CONFIG, TEXT, CHARS, SAMPLES };
+
+struct column {
+    enum kind kind;
+    size_t off, size;
+};
+
+#define COLUMN(type, kind, field)                                              \
+    {kind, offsetof(type, field), sizeof(((type *)0)->field)},
+#define COLUMN_T(name, kind, field) COLUMN(struct ws__trial, kind, field)
+#define COLUMN_Q(name, kind, field) COLUMN(struct ws__question, kind, field)
+#define COLUMN_R(name, kind, field) COLUMN(struct ws__run, kind, field)
+#define COLUMN_I(name, kind, field) COLUMN(struct ws__identity, kind, field)
+
+static const struct column trial_column[] = {WS__TRIAL_COLUMNS(COLUMN_T)};
+static const struct column question_column[] = {WS__QUESTION_COLUMNS(COLUMN_Q)};
+static const struct column run_column[] = {WS__RUN_COLUMNS(COLUMN_R)};
+static const struct column identity_column[] = {WS__IDENTITY_COLUMNS(COLUMN_I)};
+
+/* --- scalars ------------------------------------------------------------- */
+
+static uint64_t load_uint(const void *p, size_t size)
+{
+    uint32_t v32;
+    uint64_t v64;
+
+    if (size == 1)
+        return *(const unsigned char *)p;
+    if (size == 4) {
+        memcpy(&v32, p, 4);
+        return v32;
+    }
+    memcpy(&v64, p, 8);
+    return v64;
+}
+
+/* False if it does not fit: the row is damaged. One byte is a bool. */
+static bool store_uint(void *p, size_t size, uint64_t v)
+{
+    uint32_t v32 = (uint32_t)v;
+
+    if (size == 1) {
+        *(bool *)p = v == 1;
+        return v <= 1;
+    }
+    if (size == 4) {
+        memcpy(p, &v32, 4);
+        return v == v32;
+    }
+    memcpy(p, &v, 8);
+    return true;
+}
+
+static void hash_bytes_of(struct ws__hash h, unsigned char out[16])
+{
+    for (int i = 0; i < 8; i++) {
+        out[i] = (unsigned char)(h.hi >> (56 - 8 * i));
+        out[8 + i] = (unsigned char)(h.lo >> (56 - 8 * i));
+    }
+}
+
+static struct ws__hash hash_of_bytes(const unsigned char *p)
+{
+    struct ws__hash h = {0, 0};
+
+    for (int i = 0; i < 8; i++) {
+        h.hi = h.hi << 8 | p[i];
+        h.lo = h.lo << 8 | p[8 + i];
+    }
+    return h;
+}
+
+void ws__store_bind_hash(sqlite3_stmt *q, int at, struct ws__hash h)
+{
+    unsigned char b[16];
+
+    hash_bytes_of(h, b);
+    sqlite3_bind_blob(q, at, b, sizeof(b), SQLITE_TRANSIENT);
+}
+
+static void bind_double(sqlite3_stmt *q, int at, double v)
+{
+    if (isnan(v) || (v == 0 && signbit(v)))
+        sqlite3_bind_blob(q, at, &v, sizeof(v), SQLITE_TRANSIENT);
+    else
+        sqlite3_bind_double(q, at, v);
+}
+
+static size_t config_n(const struct ws__config *c)
+{
+    return c->n < WS__MAX_PARAMS ? c->n : WS__MAX_PARAMS;
+}
+
+/* --- checksums ----------------------------------------------------------- */
+
+static struct ws__hash sum_keys(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+    uint64_t k[4] = {a, b, c, d};
+
+    return ws__hash_bytes(k, sizeof(k));
+}
+
+static uint64_t sum_row(struct ws__hash h, const struct column *c, size_t n,
+                        const void *row)
+{
+    for (size_t i = 0; i < n; i++) {
+        const void *p = (const char *)row + c[i].off;
+        const struct ws__trial *t = row;
+        const struct ws__config *config = p;
+        const char *text;
+
+        switch (c[i].kind) {
+        case UINT:
+            h = ws__hash_u64(h, load_uint(p, c[i].size));
+            break;
+        case F64:
+        case HASH:
+            h = ws__hash_mix(h, p, c[i].size);
+            break;
+        case CONFIG:
+            h = ws__hash_mix(h, config->at, 2 * config_n(config));
+            break;
+        case TEXT:
+            memcpy(&text, p, sizeof(text));
+            h = ws__hash_u64(ws__hash_str(h, text), text != NULL);
+            break;
+        case CHARS:
+            h = ws__hash_str(h, p);
+            break;
+        case SAMPLES:
+            h = ws__hash_mix(h, t->nsample ? (const void *)t->sample_ns : "",
+                             t->nsample * sizeof(double));
+            break;
+        }
+    }
+    return h.lo;
+}
+
+/* --- writing ------------------------------------------------------------- */
+
+/* Failures to bind (memory) show as a failure to step. */
+static void bind_row(sqlite3_stmt *q, int at, const struct column *c, size_t n,
+                     const void *row)
+{
+    for (size_t i = 0; i < n; i++, at++) {
+        const void *p = (const char *)row + c[i].off;
+        const struct ws__trial *t = row;
+        const struct ws__config *config = p;
+        struct ws__hash h;
+        const char *text;
+        double v;
+
+        switch (c[i].kind) {
+        case UINT:
+            sqlite3_bind_int64(q, at, (int64_t)load_uint(p, c[i].size));
+            break;
+        case F64:
+            memcpy(&v, p, sizeof(v));
+            bind_double(q, at, v);
+            break;
+        case HASH:
+            memcpy(&h, p, sizeof(h));
+            ws__store_bind_hash(q, at, h);
+            break;
+        case CONFIG:
+            sqlite3_bind_blob(q, at, config->at, (int)(2 * config_n(config)),
+                              SQLITE_TRANSIENT);
+            break;
+        case TEXT:
+            memcpy(&text, p, sizeof(text));
+            sqlite3_bind_text(q, at, text, -1, SQLITE_TRANSIENT);
+            break;
+        case CHARS:
+            sqlite3_bind_text(q, at, p, -1, SQLITE_TRANSIENT);
+            break;
+        case SAMPLES:
+            sqlite3_bind_blob64(q, at, t->nsample ? t->sample_ns : p,
+                                t->nsample * sizeof(double), SQLITE_STATIC);
+            break;
+        }
+    }
+}
+
+static int insert(struct ws__store *s, sqlite3_stmt *q, const char *verb)
+{
+    int rc = ws__store_step(s, q, verb);
+
+    ws__store_done(q);
+    return rc;
+}
+
+int ws__store_put_question(struct ws__store *s, uint64_t run, uint64_t seq,
+                           const struct ws__question *q)
+{
+    const size_t n = WS_COUNT(question_column);
+    sqlite3_stmt *st;
+
+    WS_TRY(ws__store_kept(s, WS__SQL_QUESTION_PUT, &st));
+    sqlite3_bind_int64(st, 1, (int64_t)run);
+    sqlite3_bind_int64(st, 2, (int64_t)seq);
+    sqlite3_bind_int64(st, 3,
+                       (int64_t)sum_row(sum_keys(run, seq, 0, 0),
+                                        question_column, n, q));
+    bind_row(st, 4, question_column, n, q);
+    return insert(s, st, "append to");
+}
+
+int ws__store_put_trial(struct ws__store *s, uint64_t run, unsigned part,
+                        struct ws__trial *t)
+{
+    const size_t n = WS_COUNT(trial_column);
+    uint64_t sum =
+        sum_row(sum_keys(run, t->question, part, (uint64_t)s->identity),
+                trial_column, n, t);
+    sqlite3_stmt *st;
+
+    WS_TRY(ws__store_kept(s, WS__SQL_TRIAL_PUT, &st));
+    sqlite3_bind_int64(st, 1, (int64_t)run);
+    sqlite3_bind_int64(st, 2, (int64_t)t->question);
+    sqlite3_bind_int64(st, 3, (int64_t)part);
+    if (s->identity)
+        sqlite3_bind_int64(st, 4, s->identity);
+    sqlite3_bind_int64(st, 5, (int64_t)sum);
+    bind_row(st, 6, trial_column, n, t);
+    WS_TRY(insert(s, st, "append to"));
+    t->id = (uint64_t)sqlite3_last_insert_rowid(s->db);
+    return 0;
+}
+
+int ws__store_put_run(struct ws__store *s, struct ws__run *run)
+{
+    sqlite3_stmt *st;
+
+    WS_TRY(ws__store_kept(s, WS__SQL_RUN_PUT, &st));
+    sqlite3_bind_int64(st, 1, (int64_t)ws__wall_ns());
+    bind_row(st, 2, run_column, WS_COUNT(run_column), run);
+    WS_TRY(insert(s, st, "begin a run in"));
+    run->id = (uint64_t)sqlite3_last_insert_rowid(s->db);
+    return 0;
+}
+
+int ws__store_put_identity(struct ws__store *s, const struct ws__identity *id)
+{
+    sqlite3_stmt *st;
+
+    WS_TRY(ws__store_kept(s, WS__SQL_IDENTITY_PUT, &st));
+    bind_row(st, 1, identity_column, WS_COUNT(identity_column), id);
+    return insert(s, st, "write the identity to");
+}
+
+/* --- reading ------------------------------------------------------------- */
+
+static bool read_double(sqlite3_stmt *q, int at, void *out)
+{
+    double v;
+
+    if (sqlite3_column_type(q, at) == SQLITE_BLOB) {
+        if (sqlite3_column_bytes(q, at) != sizeof(v))
+            return false;
+        memcpy(&v, sqlite3_column_blob(q, at), sizeof(v));
+    } else {
+        v = sqlite3_column_double(q, at);
+    }
+    memcpy(out, &v, sizeof(v));
+    return true;
+}
+
+static bool read_hash(sqlite3_stmt *q, int at, void *out)
+{
+    struct ws__hash h;
+
+    if (sqlite3_column_type(q, at) != SQLITE_BLOB ||
+        sqlite3_column_bytes(q, at) != 16)
+        return false;
+    h = hash_of_bytes(sqlite3_column_blob(q, at));
+    memcpy(out, &h, sizeof(h));
+    return true;
+}
+
+static bool read_config(sqlite3_stmt *q, int at, void *out)
+{
+    struct ws__config *c = out;
+    int bytes = sqlite3_column_bytes(q, at);
+
+    memset(c, 0, sizeof(*c));
+    if (bytes % 2 || bytes > (int)sizeof(c->at))
+        return false;
+    c->n = (uint16_t)(bytes / 2);
+    if (bytes)
+        memcpy(c->at, sqlite3_column_blob(q, at), (size_t)bytes);
+    return true;
+}
+
+static int read_text(struct ws__store *s, sqlite3_stmt *q, int at, void *out)
+{
+    const char *text = (const char *)sqlite3_column_text(q, at);
+    char *copy = text ? ws__strdup(s->ctx, text) : NULL;
+
+    if (text && !copy)
+        return WS_ENOMEM;
+    memcpy(out, &copy, sizeof(copy));
+    return 0;
+}
+
+/* 0: read; 1: not what was written; or WS_ENOMEM. */
+static int read_samples(struct ws__store *s, sqlite3_stmt *q, int at,
+                        struct ws__trial *t)
+{
+    const void *p = sqlite3_column_blob(q, at);
+    size_t bytes = (size_t)sqlite3_column_bytes(q, at);
+
+    if (bytes / sizeof(double) != t->nsample || bytes % sizeof(double))
+        return 1;
+    if (!bytes)
+        return 0;
+    t->sample_ns = ws__alloc(s->ctx, t->nsample, sizeof(double));
+    if (!t->sample_ns)
+        return WS_ENOMEM;
+    memcpy(t->sample_ns, p, bytes);
+    return 0;
+}
+
+/* As read_samples. */
+static int read_column(struct ws__store *s, sqlite3_stmt *q, int at,
+                       const struct column *c, void *row)
+{
+    void *p = (char *)row + c->off;
+    const unsigned char *text;
+
+    switch (c->kind) {
+    case UINT:
+        return !store_uint(p, c->size, (uint64_t)sqlite3_column_int64(q, at));
+    case F64:
+        return !read_double(q, at, p);
+    case HASH:
+        return !read_hash(q, at, p);
+    case CONFIG:
+        return !read_config(q, at, p);
+    case TEXT:
+        return read_text(s, q, at, p);
+    case CHARS:
+        text = sqlite3_column_text(q, at);
+        return !text ||
+               snprintf(p, c->size, "%s", (const char *)text) >= (int)c->size;
+    case SAMPLES:
+        return read_samples(s, q, at, row);
+    }
+    return 1;
+}
+
+static int read_row(struct ws__store *s, sqlite3_stmt *q, int *at,
+                    const struct column *c, size_t n, void *row)
+{
+    int rc = 0;
+
+    for (size_t i = 0; !rc && i < n; i++, ++*at)
+        rc = read_column(s, q, *at, &c[i], row);
+    return rc;
+}
+
+int ws__store_read_trial(struct ws__store *s, sqlite3_stmt *q, int *at,
+                         struct ws__trial *t)
+{
+    const size_t n = WS_COUNT(trial_column);
+    uint64_t key[6]; /* id, run, question, part, identity, sum */
+    int rc;
+
+    memset(t, 0, sizeof(*t));
+    for (size_t i = 0; i < WS_COUNT(key); i++, ++*at)
+        key[i] = (uint64_t)sqlite3_column_int64(q, *at);
+    t->id = key[0];
+    t->question = key[2];
+    rc = read_row(s, q, at, trial_column, n, t);
+    if (!rc && sum_row(sum_keys(key[1], key[2], key[3], key[4]), trial_column,
+                       n, t) != key[5])
+        rc = 1;
+    if (!rc)
+        return 0;
+    ws__trial_clear(s->ctx, t);
+    return rc < 0 ? rc
+                  : ws__store_damaged(s, "trial %llu is not what was written",
+                                      (unsigned long long)key[0]);
+}
+
+int ws__store_read_question(struct ws__store *s, sqlite3_stmt *q, int *at,
+                            struct ws__question *out)
+{
+    const size_t n = WS_COUNT(question_column);
+    uint64_t key[3]; /* run, seq, sum */
+    int rc;
+
+    memset(out, 0, sizeof(*out));
+    for (size_t i = 0; i < WS_COUNT(key); i++, ++*at)
+        key[i] = (uint64_t)sqlite3_column_int64(q, *at);
+    rc = read_row(s, q, at, question_column, n, out);
+    if (!rc && sum_row(sum_keys(key[0], key[1], 0, 0), question_column, n,
+                       out) != key[2])
+        rc = 1;
+    return rc <= 0 ? rc
+                   : ws__store_damaged(s,
+                                       "question %llu of run %llu is not "
+                                       "what was written",
+                                       (unsigned long long)out->id,
+                                       (unsigned long long)key[0]);
+}
+
+int ws__store_read_run(struct ws__store *s, sqlite3_stmt *q, int *at,
+                       struct ws__run *run)
+{
+    int rc;
+
+    memset(run, 0, sizeof(*run));
+    run->id = (uint64_t)sqlite3_column_int64(q, (*at)++);
+    rc = read_row(s, q, at, run_column, WS_COUNT(run_column), run);
+    return rc <= 0 ? rc
+                   : ws__store_damaged(s, "run %llu is not what was written",
+                                       (unsigned long long)run->id);
+}
