@@ -108,7 +108,7 @@ $(B)/libwsrt.a: $(OBJ_RT)
 	@rm -f $@
 	$(AR) rcs $@ $^
 $(B)/libwsrt.so: $(OBJ_RT)
-	$(CC) -shared -Wl,-soname,libwsrt.so.$(SOMAJOR) $(LDFLAGS) $^ -o $@
+	$(CC) -shared -Wl,-soname,libwsrt.so.$(SOMAJOR) $(LDFLAGS) $^ -lm -o $@
 $(B)/wavesmith: $(OBJ_CLI) $(B)/libwavesmith.a
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 $(B)/wavesmith-worker: $(OBJ_WORKER) $(B)/libwavesmith.a
@@ -125,16 +125,20 @@ $(FUZZ): $(B)/%: $(B)/%.o $(B)/tests/fuzz/main.o $(B)/libwavesmith.a
 t: $(B)/$(T)
 	$(B)/$(T)
 
-test: all $(TESTS) $(FUZZ)
+# Two steps, since the flags of a build depend on what deps installs.
+test:
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -j2 test-build
 	@BUILD=$(B) SAN=$(SAN) tests/run $(TESTS) $(FUZZ) $(TESTS_SH)
+test-build: all $(TESTS) $(FUZZ)
 
 # What a helper touches alone: make objects of one folder, e.g. make o D=src/expr
 o: $(call obj,$(call notest,$(wildcard $(D)/*.c $(D)/*/*.c)))
 
--include mk/*.mk
+include $(wildcard mk/*.mk)
 
 clean:
 	rm -rf build
 
-.PHONY: all test t o clean FORCE
--include $(shell find build -name '*.d' 2>/dev/null)
+.PHONY: all test test-build t o clean FORCE
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

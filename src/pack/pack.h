@@ -20,16 +20,29 @@ struct ws__pack_content {
     size_t nkernel;
     const struct ws__pack_entry *entry;
     size_t nentry;
-    /* Text sections, NULL-terminated list of name, text pairs. */
+    /* Text sections, NULL-terminated list of name, text pairs; may be NULL. */
     const char *const *text;
+    /* The device that was measured: constraints see these values. */
+    union wsrt_value device[WS__NDEVICE_VARS];
 };
 
-/* Guards of every variant (constraints that read axes, op's require, ranges)
+/*
+ * Guards of every variant (constraints that read axes, op's require, ranges)
  * are written as bytecode, so that the runtime never picks a variant that may
- * not run the shape; the default config of every kernel
- * is always among the variants, last resort. The file appears whole or not at all; it is opened
- * and checked by the runtime before it gets its name. */
+ * not run the shape; a constraint that reads no axis is decided here. A range
+ * is the kernel's, within the op's, else the hull of the entries' workloads.
+ * The default config of every kernel is always among the variants, and the
+ * last resort where its constraints hold on the device. The file appears
+ * whole or not at all; it is opened and checked by the runtime before it gets
+ * its name.
+ *
+ * Errors: WS_ESPEC (what cannot be in a pack, at its place in the
+ * specification), WS_EINVAL, WS_ELIMIT, WS_ENOMEM, those of files.
+ */
 int ws__pack_write(struct ws_ctx *ctx, const char *path,
                    const struct ws__pack_content *c);
+/* The bytes of the file, checked; freed by ws__free. */
+int ws__pack_image(struct ws_ctx *ctx, const struct ws__pack_content *c,
+                   void **image, size_t *bytes);
 
 #endif

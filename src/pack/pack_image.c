@@ -1,0 +1,377 @@
+/*
+ * pack_image.c: lays out the bytes of a pack, as runtime/wsrt_format.h says.
+ *
+ * Every section grows in a buffer of its own; at the end they are put one
+ * behind the other and the header and the check sum are filled in. Appending
+ * in the order of the format makes the slices canonical without an effort:
+ * the index of a slice is the count of what was appended before it.
+ *
+ * Buffers remember their first failure, so a run of appends is checked once,
+ * when the sections are joined.
+ */
+#include "pack/pack_build.h"
+
+#include "base/banned.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "packs are little-endian; this writer does not swap bytes");
+
+/* A section may have this size; offsets of names are 32 bits wide. */
+#define MAX_SECTION ((size_t)1 << 30)
+
+struct image {
+    struct ws_ctx *ctx;
+    const struct ws__pack_plan *plan;
+    struct ws__buf section[WSRT_NSECTIONS];
+};
+
+static void add(struct image *m, enum wsrt_section s, const void *p, size_t n)
+{
+    ws__buf_add(&m->section[s], p, n);
+}
+
+/* Appends a string and returns its offset. */
+static uint32_t name(struct image *m, const char *s)
+{
+    uint32_t at = (uint32_t)m->section[WSRT_S_STRINGS].len;
+
+    add(m, WSRT_S_STRINGS, s, strlen(s) + 1);
+    return at;
+}
+
+static void add_axis(struct image *m, const struct ws__axis *a)
+{
+    static const uint32_t kind[] = {[WS__AXIS_VAR] = WSRT_AXIS_VAR,
+                                    [WS__AXIS_CONST] = WSRT_AXIS_CONST,
+                                    [WS__AXIS_TYPE] = WSRT_AXIS_TYPE};
+    struct wsrt_f_axis f = {
+        .dflt = a->kind == WS__AXIS_VAR ? 0 : a->value,
+        .lo = a->lo,
+        .hi = a->hi,
+        .name = name(m, a->name),
+        .kind = kind[a->kind],
+        .first_type = (uint32_t)(m->section[WSRT_S_TYPES].len /
+                                 sizeof(struct wsrt_f_type)),
+        .ntype = a->kind == WS__AXIS_TYPE ? (uint32_t)a->ntypes : 0};
+
+    for (size_t i = 0; i < f.ntype; i++) {
+        struct wsrt_f_type t = {.code = (int64_t)a->types[i],
+                                .name = name(m, ws__dtype_name(a->types[i]))};
+
+        add(m, WSRT_S_TYPES, &t, sizeof(t));
+    }
+    add(m, WSRT_S_AXES, &f, sizeof(f));
+}
+
+static void add_device(struct image *m)
+{
+    static const char *const text[] = {
+#define WS_X(id, text) text,
+        WS__DEVICE_VARS(WS_X)
+#undef WS_X
+    };
+
+    for (size_t i = 0; i < WS__NDEVICE_VARS; i++) {
+        struct wsrt_f_device d = {.value = m->plan->c->device[i].i,
+                                  .name = name(m, text[i])};
+
+        add(m, WSRT_S_DEVICE, &d, sizeof(d));
+    }
+}
+
+static void add_guard(struct image *m, enum wsrt_section s,
+                      const struct ws__expr *e)
+{
+    struct wsrt_f_guard g = {.at = (uint32_t)m->section[WSRT_S_CODE].len,
+                             .bytes = (uint32_t)e->code_bytes};
+
+    add(m, WSRT_S_CODE, e->code, e->code_bytes);
+    add(m, s, &g, sizeof(g));
+}
+
+static void add_kernel(struct image *m, size_t index)
+{
+    const struct ws__pack_plan *plan = m->plan;
+    const struct ws__kernel *k = &plan->c->kernel[index];
+    size_t naxis = plan->c->op->naxis;
+    struct wsrt_f_kernel f = {.name = name(m, k->name),
+                              .first_param =
+                                  (uint32_t)(m->section[WSRT_S_PARAMS].len /
+                                             sizeof(struct wsrt_f_param)),
+                              .nparam = (uint32_t)k->nparam,
+                              .first_guard =
+                                  (uint32_t)(m->section[WSRT_S_GUARDS].len /
+                                             sizeof(struct wsrt_f_guard)),
+                              .dflt = plan->dflt[index]};
+
+    for (size_t i = 0; i < k->nparam; i++) {
+        struct wsrt_f_param p = {.name = name(m, k->param[i].name)};
+
+        add(m, WSRT_S_PARAMS, &p, sizeof(p));
+    }
+    for (size_t i = 0; i < k->nconstraint; i++) {
+        if (!ws__pack_is_guard(&k->constraint[i]))
+            continue;
+        add_guard(m, WSRT_S_GUARDS, k->constraint[i].expr);
+        f.nguard++;
+    }
+    add(m, WSRT_S_KERNELS, &f, sizeof(f));
+    add(m, WSRT_S_RANGES, plan->range + index * naxis,
+        naxis * sizeof(*plan->range));
+}
+
+/* The value's text, once in the file however many variants have it: *at is
+ * 0 until it is written (offset 0 is the empty string). */
+static int value_text(struct image *m, const struct ws__value *v, uint32_t *at)
+{
+    struct ws__buf b;
+    int rc = 0;
+
+    if (*at)
+        return 0;
+    ws__buf_init(&b, m->ctx, MAX_SECTION);
+    rc = ws__value_print(&b, v);
+    if (rc >= 0)
+        *at = name(m, b.data ? b.data : "");
+    ws__buf_free(&b);
+    return rc;
+}
+
+static int add_variant(struct image *m, const struct ws__candidate *v,
+                       uint32_t *text)
+{
+    const struct ws__kernel *k = &m->plan->c->kernel[v->kernel];
+    struct wsrt_f_variant f = {.kernel = v->kernel,
+                               .first_value =
+                                   (uint32_t)(m->section[WSRT_S_VALUES].len /
+                                              sizeof(struct wsrt_f_value))};
+
+    for (size_t i = 0; i < k->nparam; i++) {
+        const struct ws__param *p = &k->param[i];
+        size_t at = v->config.at[i];
+        struct wsrt_f_value value = {.slot = p->slot[at].i};
+
+        WS_TRY(value_text(m, &p->value[at], &text[at]));
+        value.text = text[at];
+        add(m, WSRT_S_VALUES, &value, sizeof(value));
+        text += p->nvalue;
+    }
+    add(m, WSRT_S_VARIANTS, &f, sizeof(f));
+    return 0;
+}
+
+/* A table of the texts of every value of every parameter, kernel by kernel. */
+static int add_variants(struct image *m)
+{
+    const struct ws__pack_plan *plan = m->plan;
+    const struct ws__pack_content *c = plan->c;
+    size_t *first = ws__alloc(m->ctx, c->nkernel, sizeof(*first)), n = 0;
+    uint32_t *text = NULL;
+    int rc = WS_ENOMEM;
+
+    if (!first)
+        goto done;
+    for (size_t k = 0; k < c->nkernel; k++) {
+        first[k] = n;
+        for (size_t i = 0; i < c->kernel[k].nparam; i++)
+            n += c->kernel[k].param[i].nvalue;
+    }
+    text = ws__alloc(m->ctx, n + 1, sizeof(*text));
+    if (!text)
+        goto done;
+    for (size_t i = 0; i < plan->nvariant; i++)
+        WS_TRY_DONE(add_variant(m, &plan->variant[i],
+                                text + first[plan->variant[i].kernel]));
+    rc = 0;
+done:
+    ws__free(m->ctx, first);
+    ws__free(m->ctx, text);
+    return rc;
+}
+
+static bool same_types(const struct ws__op *op, const struct ws__workload *a,
+                       const struct ws__workload *b)
+{
+    for (size_t i = 0; i < op->naxis; i++)
+        if (op->axis[i].kind == WS__AXIS_TYPE && a->axis[i] != b->axis[i])
+            return false;
+    return true;
+}
+
+static void add_entries(struct image *m)
+{
+    const struct ws__pack_content *c = m->plan->c;
+    const struct ws__pack_item *item = m->plan->item;
+    const struct ws__op *op = c->op;
+    struct wsrt_f_group group = {0, 0};
+
+    for (size_t i = 0; i < c->nentry; i++) {
+        const struct ws__workload *w = item[i].entry->workload;
+        struct wsrt_f_entry e = {.time_ns = item[i].entry->time_ns,
+                                 .default_ns = item[i].entry->default_ns,
+                                 .variant = item[i].variant};
+
+        add(m, WSRT_S_ENTRIES, &e, sizeof(e));
+        add(m, WSRT_S_SHAPES, w->axis, op->naxis * sizeof(w->axis[0]));
+        if (i && !same_types(op, item[i - 1].entry->workload, w)) {
+            add(m, WSRT_S_GROUPS, &group, sizeof(group));
+            group = (struct wsrt_f_group){(uint32_t)i, 0};
+        }
+        group.n++;
+    }
+    if (group.n)
+        add(m, WSRT_S_GROUPS, &group, sizeof(group));
+    for (size_t a = 0; a < op->naxis; a++)
+        for (size_t i = 0; op->axis[a].kind == WS__AXIS_VAR && i < c->nentry;
+             i++) {
+            int32_t log = wsrt__log2(item[i].entry->workload->axis[a]);
+
+            add(m, WSRT_S_LOGS, &log, sizeof(log));
+        }
+}
+
+/* Puts every entry into a table of n places; false if one would lie too far
+ * from where its search begins. */
+static bool fill_index(const struct ws__pack_plan *plan, uint32_t *index,
+                       size_t n)
+{
+    uint32_t naxis = (uint32_t)plan->c->op->naxis;
+
+    for (size_t i = 0; i < plan->c->nentry; i++) {
+        uint64_t hash =
+            wsrt__shape_hash(plan->item[i].entry->workload->axis, naxis);
+        size_t probe = 0;
+
+        while (probe < WSRT_MAX_PROBES && index[(hash + probe) & (n - 1)])
+            probe++;
+        if (probe == WSRT_MAX_PROBES)
+            return false;
+        index[(hash + probe) & (n - 1)] = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+static int add_index(struct image *m)
+{
+    size_t n = 2;
+
+    while (n < 2 * m->plan->c->nentry)
+        n *= 2;
+    for (; n <= (size_t)64 * WSRT_MAX_ENTRIES; n *= 2) {
+        uint32_t *index = ws__alloc(m->ctx, n, sizeof(*index));
+        bool ok;
+
+        if (!index)
+            return WS_ENOMEM;
+        ok = fill_index(m->plan, index, n);
+        if (ok)
+            add(m, WSRT_S_INDEX, index, n * sizeof(*index));
+        ws__free(m->ctx, index);
+        if (ok)
+            return 0;
+    }
+    return ws__fail(m->ctx, WS_ELIMIT, "the shapes cannot be indexed");
+}
+
+static int add_texts(struct image *m)
+{
+    const char *const *list = m->plan->c->text;
+
+    for (size_t i = 0; list && list[i]; i += 2) {
+        struct wsrt_f_text t = {.name = name(m, list[i]),
+                                .at = m->section[WSRT_S_TEXT].len,
+                                .bytes = strlen(list[i + 1])};
+
+        for (size_t k = 0; k < i; k += 2)
+            if (!strcmp(list[k], list[i]))
+                return ws__fail(m->ctx, WS_EINVAL,
+                                "text section '%s' is given twice", list[i]);
+        add(m, WSRT_S_TEXT, list[i + 1], t.bytes + 1);
+        add(m, WSRT_S_TEXTS, &t, sizeof(t));
+    }
+    return 0;
+}
+
+static int add_sections(struct image *m)
+{
+    const struct ws__pack_content *c = m->plan->c;
+
+    name(m, "");
+    for (size_t i = 0; i < c->op->naxis; i++)
+        add_axis(m, &c->op->axis[i]);
+    add_device(m);
+    for (size_t i = 0; i < c->op->nrequire; i++)
+        add_guard(m, WSRT_S_REQUIRES, c->op->require[i]);
+    for (size_t i = 0; i < c->nkernel; i++)
+        add_kernel(m, i);
+    WS_TRY(add_variants(m));
+    add_entries(m);
+    WS_TRY(add_index(m));
+    WS_TRY(add_texts(m));
+    for (size_t i = 0; i < WSRT_NSECTIONS; i++) {
+        if (m->section[i].failed == WS_ELIMIT)
+            return ws__fail(m->ctx, WS_ELIMIT,
+                            "a section of the pack would be over 1 GiB");
+        WS_TRY(m->section[i].failed);
+    }
+    return 0;
+}
+
+static size_t padded(size_t n)
+{
+    return (n + WSRT_ALIGN - 1) / WSRT_ALIGN * WSRT_ALIGN;
+}
+
+static int join(struct image *m, void **image, size_t *bytes)
+{
+    static const uint32_t element_bytes[] = {
+#define WSRT_X(name, type) sizeof(type),
+        WSRT_SECTION_MAP(WSRT_X)
+#undef WSRT_X
+    };
+    struct wsrt_f_header *h;
+    size_t at = sizeof(*h) + WSRT_NSECTIONS * sizeof(h->section[0]);
+    size_t total = at;
+
+    for (size_t i = 0; i < WSRT_NSECTIONS; i++)
+        total += padded(m->section[i].len);
+    h = ws__alloc(m->ctx, 1, total);
+    if (!h)
+        return WS_ENOMEM;
+    memcpy(h->magic, WSRT_MAGIC, WSRT_MAGIC_BYTES);
+    h->major = WSRT_MAJOR;
+    h->minor = WSRT_MINOR;
+    h->nsection = WSRT_NSECTIONS;
+    h->byte_order = WSRT_BYTE_ORDER;
+    h->bytes = total;
+    for (size_t i = 0; i < WSRT_NSECTIONS; i++) {
+        const struct ws__buf *b = &m->section[i];
+
+        h->section[i] = (struct wsrt_f_span){.at = at,
+                                             .count = b->len / element_bytes[i],
+                                             .element_bytes = element_bytes[i]};
+        if (b->len)
+            memcpy((char *)h + at, b->data, b->len);
+        at += padded(b->len);
+    }
+    h->check_sum = wsrt__file_sum(h, total);
+    *image = h;
+    *bytes = total;
+    return 0;
+}
+
+int ws__pack_layout(struct ws_ctx *ctx, const struct ws__pack_plan *plan,
+                    void **image, size_t *bytes)
+{
+    struct image m = {.ctx = ctx, .plan = plan};
+    int rc;
+
+    for (size_t i = 0; i < WSRT_NSECTIONS; i++)
+        ws__buf_init(&m.section[i], ctx, MAX_SECTION);
+    rc = add_sections(&m);
+    if (rc >= 0)
+        rc = join(&m, image, bytes);
+    for (size_t i = 0; i < WSRT_NSECTIONS; i++)
+        ws__buf_free(&m.section[i]);
+    return rc;
+}

@@ -1,0 +1,329 @@
+/*
+ * t_pack.c: the writer: what it refuses and in which words, that equal
+ * content gives equal bytes, that failures of memory and of the file system
+ * leave nothing behind. What is in a pack is tested beside the runtime.
+ */
+#include "base/t_base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "pack/t_pack_sample.h"
+
+struct fixture {
+    struct ws_ctx *ctx;
+    struct sample s;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    *state = f;
+    f->ctx = t_ctx(NULL);
+    return sample_make(f->ctx, &f->s, 12, 7);
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    sample_free(&f->s);
+    ws_ctx_free(f->ctx);
+    free(f);
+    return 0;
+}
+
+static void refused(struct fixture *f, int code, const char *word)
+{
+    void *image;
+    size_t bytes;
+
+    assert_int_equal(ws__pack_image(f->ctx, &f->s.content, &image, &bytes),
+                     code);
+    assert_null(image);
+    if (!strstr(ws_ctx_error(f->ctx)->message, word))
+        fail_msg("'%s' is not in: %s", word, ws_ctx_error(f->ctx)->message);
+}
+
+static void equal_content_equal_bytes(void **state)
+{
+    struct fixture *f = *state;
+    struct ws__pack_entry turned[12];
+    void *a, *b;
+    size_t na, nb;
+
+    assert_int_equal(ws__pack_image(f->ctx, &f->s.content, &a, &na), 0);
+    assert_int_equal(ws__pack_image(f->ctx, &f->s.content, &b, &nb), 0);
+    assert_int_equal(na, nb);
+    assert_memory_equal(a, b, na);
+    ws__free(f->ctx, b);
+    /* The order in which entries come decides variant numbers at most. */
+    for (size_t i = 0; i < 12; i++)
+        turned[i] = f->s.entry[11 - i];
+    f->s.content.entry = turned;
+    assert_int_equal(ws__pack_image(f->ctx, &f->s.content, &b, &nb), 0);
+    assert_int_equal(na, nb);
+    ws__free(f->ctx, a);
+    ws__free(f->ctx, b);
+}
+
+static void twice_the_same_shape(void **state)
+{
+    struct fixture *f = *state;
+
+    memcpy(f->s.workload[5].axis, f->s.workload[3].axis,
+           sizeof(f->s.workload[5].axis));
+    f->s.entry[5].candidate = f->s.entry[3].candidate;
+    refused(f, WS_ESPEC, "the same shape");
+}
+
+static void shape_outside(void **state)
+{
+    struct fixture *f = *state;
+    struct ws__workload *w = &f->s.workload[2];
+
+    w->axis[AXIS_M] = 0;
+    refused(f, WS_ESPEC, "bad value 0 for axis 'M'");
+    w->axis[AXIS_M] = 1 << 21;
+    refused(f, WS_ESPEC, "made for");
+    w->axis[AXIS_M] = 16;
+    w->axis[AXIS_K] = 4095;
+    refused(f, WS_ESPEC, "axis 'K'");
+    w->axis[AXIS_K] = 4096;
+    w->axis[AXIS_T] = WS__DT_F16;
+    refused(f, WS_ESPEC, "axis 'T'");
+}
+
+static void constraint_does_not_hold(void **state)
+{
+    struct fixture *f = *state;
+
+    f->s.workload[0].axis[AXIS_M] = 256;
+    f->s.workload[0].axis[AXIS_N] = 20;
+    f->s.entry[0].candidate.kernel = 0;
+    ws__config_default(&f->s.kernel[0], &f->s.entry[0].candidate.config);
+    refused(f, WS_ESPEC, "constraint 'N % BM == 0' does not hold");
+    f->s.workload[0].axis[AXIS_M] = 1 << 20;
+    f->s.workload[0].axis[AXIS_N] = 1 << 20;
+    refused(f, WS_ESPEC, "condition 'M * N <= 2**38' does not hold");
+}
+
+/* A constraint on the device is settled when the pack is written. */
+static void device_decides(void **state)
+{
+    struct fixture *f = *state;
+    struct wsrt_pack *p;
+    struct wsrt_pick pick;
+    int64_t axes[SAMPLE_AXES] = {[AXIS_M] = 128,
+                                 [AXIS_T] = WS__DT_F32,
+                                 [AXIS_K] = 4096,
+                                 [AXIS_N] = 4096};
+    void *image;
+    size_t bytes;
+
+    f->s.content.device[WS__DV_THREADS].i = 32;
+    refused(f, WS_ESPEC, "device_max_threads");
+    f->s.content.nentry = 0;
+    assert_int_equal(ws__pack_image(f->ctx, &f->s.content, &image, &bytes), 0);
+    assert_int_equal(wsrt_open_memory(image, bytes, &p, NULL, 0), WSRT_OK);
+    /* The tiled default needs 64 threads, the plain kernel M <= 64. */
+    assert_int_equal(wsrt_variant_count(p), 2);
+    assert_int_equal(wsrt_pick(p, axes, &pick), WSRT_ENONE);
+    axes[AXIS_M] = 64;
+    assert_int_equal(wsrt_pick(p, axes, &pick), WSRT_OK);
+    assert_int_equal(pick.how, WSRT_DEFAULT);
+    assert_int_equal(pick.variant, 1);
+    wsrt_close(p);
+    ws__free(f->ctx, image);
+}
+
+static void floats_in_guards(void **state)
+{
+    struct fixture *f = *state;
+    struct ws__constraint *c = &f->s.kernel[0].constraint[0];
+    static const char text[] = "N / BM >= 0.5";
+    void *image;
+    size_t bytes;
+
+    assert_int_equal(sample_compile(f->ctx, &f->s, &f->s.kernel[0].scope, text,
+                                    &c->expr),
+                     0);
+    refused(f, WS_ESPEC, text);
+    assert_string_not_equal(ws_ctx_error(f->ctx)->hint, "");
+    assert_int_equal(ws_ctx_error(f->ctx)->line, 1);
+    /* Without axes the same arithmetic is fine: it is done here. */
+    assert_int_equal(sample_compile(f->ctx, &f->s, &f->s.kernel[0].scope,
+                                    "BM / 4 >= 0.5", &c->expr),
+                     0);
+    c->needs_axes = false;
+    assert_int_equal(ws__pack_image(f->ctx, &f->s.content, &image, &bytes), 0);
+    ws__free(f->ctx, image);
+}
+
+static void bad_arguments(void **state)
+{
+    static const char *const twice[] = {"op", "a", "op", "b", NULL};
+    struct fixture *f = *state;
+
+    f->s.content.text = twice;
+    refused(f, WS_EINVAL, "'op' is given twice");
+    f->s.content.text = NULL;
+    f->s.entry[4].time_ns = -1;
+    refused(f, WS_EINVAL, "time");
+    f->s.entry[4].time_ns = 1;
+    f->s.entry[4].candidate.config.at[0] = 99;
+    refused(f, WS_EINVAL, "config");
+    f->s.entry[4].candidate.kernel = 2;
+    refused(f, WS_EINVAL, "kernel");
+    f->s.content.nentry = 0;
+    f->s.content.nkernel = 0;
+    refused(f, WS_EINVAL, "needs a kernel");
+    f->s.content.nkernel = 2;
+    f->s.kernel[1].op = NULL;
+    refused(f, WS_EINVAL, "is not of op");
+}
+
+static int write_sample(struct ws_ctx *ctx, void *user)
+{
+    struct sample s;
+    int rc = sample_make(ctx, &s, 3, 1);
+
+    if (rc == 0)
+        rc = ws__pack_write(ctx, user, &s.content);
+    sample_free(&s);
+    return rc;
+}
+
+static void no_memory(void **state)
+{
+    char dir[] = "/tmp/t_pack.XXXXXX", path[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/p", dir);
+    assert_true(t_torture(write_sample, path) > 20);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static void file_appears_whole_or_not(void **state)
+{
+    struct fixture *f = *state;
+    char dir[] = "/tmp/t_pack.XXXXXX", path[64];
+    struct wsrt_pack *p;
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/p", dir);
+    f->s.entry[4].time_ns = -1;
+    assert_int_equal(ws__pack_write(f->ctx, path, &f->s.content), WS_EINVAL);
+    assert_int_equal(access(path, F_OK), -1);
+    f->s.entry[4].time_ns = 1;
+    assert_int_equal(ws__pack_write(f->ctx, path, &f->s.content), 0);
+    assert_int_equal(wsrt_open(path, &p, NULL, 0), WSRT_OK);
+    /* An open pack outlives its replacement. */
+    f->s.content.nentry = 1;
+    assert_int_equal(ws__pack_write(f->ctx, path, &f->s.content), 0);
+    assert_int_equal(wsrt_entry_count(p), 12);
+    wsrt_close(p);
+    assert_int_equal(wsrt_open(path, &p, NULL, 0), WSRT_OK);
+    assert_int_equal(wsrt_entry_count(p), 1);
+    wsrt_close(p);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(dir), 0);
+    assert_int_equal(ws__pack_write(f->ctx, path, &f->s.content), WS_ENOENT);
+}
+
+/* Counts down to the operation that fails. */
+static int left;
+
+static int no_space(void)
+{
+    if (--left != 0)
+        return 0;
+    errno = ENOSPC;
+    return -1;
+}
+
+static int bad_open(const char *path, int flags, mode_t mode)
+{
+    return no_space() ? -1 : open(path, flags, mode);
+}
+
+static ssize_t bad_write(int fd, const void *p, size_t n)
+{
+    return no_space() ? -1 : write(fd, p, n);
+}
+
+static int bad_fsync(int fd)
+{
+    return no_space() ? -1 : fsync(fd);
+}
+
+static int bad_rename(const char *from, const char *to)
+{
+    return no_space() ? -1 : rename(from, to);
+}
+
+static void no_space_no_file(void **state)
+{
+    static const struct ws__fs_ops bad = {.open = bad_open,
+                                          .read = read,
+                                          .write = bad_write,
+                                          .fsync = bad_fsync,
+                                          .close = close,
+                                          .rename = bad_rename,
+                                          .mkdir = mkdir,
+                                          .unlink = unlink};
+    struct fixture *f = *state;
+    char dir[] = "/tmp/t_pack.XXXXXX", path[64];
+    int n, rc = -1;
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/p", dir);
+    for (n = 1; n < 20; n++) {
+        bool renamed;
+
+        left = n;
+        ws__fs_set_ops(&bad);
+        rc = ws__pack_write(f->ctx, path, &f->s.content);
+        ws__fs_set_ops(NULL);
+        if (rc == 0)
+            break;
+        assert_int_equal(rc, WS_EFULL);
+        /* Only the folder's own sync comes after the file has its name. */
+        renamed = access(path, F_OK) == 0;
+        if (renamed)
+            assert_int_equal(unlink(path), 0);
+        /* Nothing else is left there. */
+        assert_int_equal(rmdir(dir), 0);
+        assert_int_equal(mkdir(dir, 0700), 0);
+    }
+    assert_int_equal(rc, 0);
+    assert_true(n > 4);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(equal_content_equal_bytes),
+        TEST(twice_the_same_shape),
+        TEST(shape_outside),
+        TEST(constraint_does_not_hold),
+        TEST(device_decides),
+        TEST(floats_in_guards),
+        TEST(bad_arguments),
+        cmocka_unit_test(no_memory),
+        TEST(file_appears_whole_or_not),
+        TEST(no_space_no_file),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
