@@ -36,36 +36,36 @@ extern "C" {
 #define WS_VERSION "0.1.0"
 
 /* code, name, text. A released code keeps its number for ever. */
-#define WS_STATUS_MAP(X)                                                      \
-    X(0, OK, "ok")                                                            \
-    X(-1, ENOMEM, "out of memory")                                            \
-    X(-2, EINVAL, "bad argument")                                             \
-    X(-3, EPARSE, "cannot be parsed")                                         \
-    X(-4, ESPEC, "specification is not valid")                                \
-    X(-5, EEXPR, "expression is not valid")                                   \
-    X(-6, EOVERFLOW, "integer overflow")                                      \
-    X(-7, EIO, "file operation failed")                                       \
-    X(-8, ENOENT, "not found")                                                \
-    X(-9, EFULL, "no space left")                                             \
-    X(-10, EACCES, "permission denied")                                       \
-    X(-11, EBUSY, "in use by another process")                                \
-    X(-12, EVERSION, "version is not supported")                              \
-    X(-13, ECORRUPT, "file is damaged")                                       \
-    X(-14, ENODRIVER, "driver or library is missing")                         \
-    X(-15, ENODEVICE, "no such device")                                       \
-    X(-16, EDEVICE, "device reports an error")                                \
-    X(-17, ECRASH, "worker process crashed")                                  \
-    X(-18, ETIMEOUT, "timed out")                                             \
-    X(-19, ECANCEL, "stopped on request")                                     \
-    X(-20, EBUILD, "kernel does not compile")                                 \
-    X(-21, ELAUNCH, "kernel cannot be launched")                              \
-    X(-22, EDEVMEM, "device is out of memory")                                \
-    X(-23, EPROTO, "worker protocol error")                                   \
-    X(-24, ELIMIT, "over a limit")                                            \
-    X(-25, EDONE, "nothing more to do")                                       \
-    X(-26, ENOTSUP, "not supported here")                                     \
-    X(-27, EMISS, "not among the recorded results")                           \
-    X(-28, EREFERENCE, "reference failed")                                    \
+#define WS_STATUS_MAP(X)                                                       \
+    X(0, OK, "ok")                                                             \
+    X(-1, ENOMEM, "out of memory")                                             \
+    X(-2, EINVAL, "bad argument")                                              \
+    X(-3, EPARSE, "cannot be parsed")                                          \
+    X(-4, ESPEC, "specification is not valid")                                 \
+    X(-5, EEXPR, "expression is not valid")                                    \
+    X(-6, EOVERFLOW, "integer overflow")                                       \
+    X(-7, EIO, "file operation failed")                                        \
+    X(-8, ENOENT, "not found")                                                 \
+    X(-9, EFULL, "no space left")                                              \
+    X(-10, EACCES, "permission denied")                                        \
+    X(-11, EBUSY, "in use by another process")                                 \
+    X(-12, EVERSION, "version is not supported")                               \
+    X(-13, ECORRUPT, "file is damaged")                                        \
+    X(-14, ENODRIVER, "driver or library is missing")                          \
+    X(-15, ENODEVICE, "no such device")                                        \
+    X(-16, EDEVICE, "device reports an error")                                 \
+    X(-17, ECRASH, "worker process crashed")                                   \
+    X(-18, ETIMEOUT, "timed out")                                              \
+    X(-19, ECANCEL, "stopped on request")                                      \
+    X(-20, EBUILD, "kernel does not compile")                                  \
+    X(-21, ELAUNCH, "kernel cannot be launched")                               \
+    X(-22, EDEVMEM, "device is out of memory")                                 \
+    X(-23, EPROTO, "worker protocol error")                                    \
+    X(-24, ELIMIT, "over a limit")                                             \
+    X(-25, EDONE, "nothing more to do")                                        \
+    X(-26, ENOTSUP, "not supported here")                                      \
+    X(-27, EMISS, "not among the recorded results")                            \
+    X(-28, EREFERENCE, "reference failed")                                     \
     X(-29, EBUG, "internal error")
 
 enum ws_status {
@@ -122,6 +122,173 @@ WS_API const struct ws_error *ws_ctx_error(const struct ws_ctx *ctx);
 WS_API void ws_ctx_cancel(struct ws_ctx *ctx);
 /* The running call stops with WS_ETIMEOUT after `ns` from now; 0: never. */
 WS_API void ws_ctx_set_timeout(struct ws_ctx *ctx, uint64_t ns);
+
+/* ---- specifications ---------------------------------------------------- */
+
+/* A kernel file, an op folder (all its kernels), or a T1 file. */
+struct ws_spec;
+
+/* workloads: a file that replaces the op's own list, or NULL. The context
+ * must outlive the specification. */
+WS_API int ws_spec_open(struct ws_ctx *ctx, const char *path,
+                        const char *workloads, struct ws_spec **out);
+WS_API void ws_spec_free(struct ws_spec *spec);
+WS_API size_t ws_spec_kernel_count(const struct ws_spec *spec);
+WS_API size_t ws_spec_workload_count(const struct ws_spec *spec);
+WS_API const char *ws_spec_kernel_name(const struct ws_spec *spec, size_t i);
+/* Where its project lies by default: "<folder>/.wavesmith". */
+WS_API const char *ws_spec_project(const struct ws_spec *spec);
+
+/* ---- devices ----------------------------------------------------------- */
+
+struct ws_device_info {
+    char name[32]; /* what --device takes; empty for a missing driver */
+    char family[32];
+    int usable;
+    char reason[512]; /* not usable: why and what to do */
+    char device[128], driver[128], compiler[128], extra[512];
+    uint32_t units, max_threads, vector_bytes;
+    uint64_t memory_bytes, max_alloc_bytes, cache_bytes, shared_bytes;
+    int is_cpu;
+};
+
+/* Every device found and every one that is not usable. Free the list with
+ * ws_devices_free. */
+WS_API int ws_devices_list(struct ws_ctx *ctx, struct ws_device_info **list,
+                           size_t *n);
+WS_API void ws_devices_free(struct ws_ctx *ctx, struct ws_device_info *list);
+
+/* ---- spaces ------------------------------------------------------------ */
+
+struct ws_space_constraint {
+    const char *text;
+    uint64_t removed; /* configs it removes that earlier ones do not */
+    int needs_axes, needs_device; /* such ones count only with a workload */
+};
+
+struct ws_space_report {
+    const char *kernel;
+    uint64_t size; /* of the product, saturating */
+    uint64_t valid;
+    size_t nparam, nconstraint;
+    const struct ws_space_constraint *constraint;
+};
+
+/* workload: "M=1,N=64,..." includes the constraints that read axes; NULL:
+ * only those on parameters. The report lives until the spec is freed. */
+WS_API int ws_space_report(struct ws_spec *spec, size_t kernel,
+                           const char *workload, struct ws_space_report *out);
+
+/* Calls fn with the text of each config ("BM=64,BN=32"): the first `limit`
+ * in enumeration order (0: all), or if `sample` a uniform sample of that many
+ * without repeats. A non-zero return of fn ends the walk. */
+WS_API int ws_space_each(struct ws_spec *spec, size_t kernel,
+                         const char *workload, uint64_t limit, int sample,
+                         uint64_t seed,
+                         int (*fn)(void *user, const char *config), void *user);
+
+/* ---- check: is it right? ------------------------------------------------ */
+
+struct ws_run_opts {
+    size_t size;
+    const char *device;   /* NULL: the first usable GPU, else CPU */
+    const char *kernel;   /* NULL: the first */
+    const char *config;   /* "k=v,...": over the default; NULL: the default */
+    const char *workload; /* "M=1,..." or the name of one; NULL: the first */
+    const char *cache;    /* "cold", "warm"; NULL: as the op says */
+    uint64_t seed;
+};
+
+struct ws_check_result {
+    char kernel[128], config[1024], workload[512], device[128];
+    char verdict[16];  /* "ok", "wrong", "build", ... */
+    char reason[2048]; /* empty if ok */
+    /* valid if `judged` */
+    int judged;
+    char tensor[64]; /* the worst output */
+    uint64_t elements, bad, nan, unwritten;
+    double max_abs, max_rel, rms_err, rms_ref;
+    char worst_at[96], first_at[96]; /* "[3, 17]" */
+    double worst_got, worst_want, first_got, first_want, allowed;
+    uint64_t build_ns, input_seed;
+};
+
+/* 0 whatever the verdict is. */
+WS_API int ws_check(struct ws_spec *spec, const struct ws_run_opts *opts,
+                    struct ws_check_result *out);
+
+/* ---- tune --------------------------------------------------------------- */
+
+struct ws_tune_progress {
+    const char *stage;      /* "default", "search", "confirm" */
+    uint64_t done, planned; /* planned 0: limited by time */
+    uint64_t ok, failed, filtered, reused;
+    const char *workload, *config, *verdict; /* of the last trial */
+    double time_ns;                          /* of it; 0 if none */
+    double default_ns, best_ns, geomean_speedup;
+    uint64_t elapsed_ns, left_ns;
+};
+
+struct ws_tune_opts {
+    size_t size;
+    const char *device, *strategy, *cache, *store, *pack; /* NULL: default;
+        store: "<project>/store.db"; pack: none is written */
+    uint64_t budget_trials, budget_ns; /* both 0: 100 trials */
+    uint64_t seed;
+    unsigned parallel, builders; /* 0: chosen */
+    void (*progress)(void *user, const struct ws_tune_progress *p);
+    void *user;
+};
+
+struct ws_tune_row {
+    const char *workload, *name; /* "M=1,N=4096,K=4096"; its name or "" */
+    const char *kernel, *config; /* the choice; NULL if nothing was right */
+    double default_ns, best_ns;  /* 0: unknown */
+    double speedup, speedup_lo, speedup_hi; /* 1 1 1: the default stays */
+    int confirmed;                          /* by interleaved samples */
+    uint64_t ok, failed, filtered;          /* verdicts while screening */
+    uint64_t verdicts[16];
+    uint64_t trial, default_trial; /* numbers in the store */
+};
+
+struct ws_tune_result {
+    const struct ws_tune_row *row;
+    size_t nrow;
+    uint64_t trials, reused, filtered; /* answered; of them from the store */
+    double geomean_speedup;
+    int stopped;                       /* 0, or the WS_E* that ended it early */
+    const char *device, *store, *pack; /* pack NULL: not written */
+    void *priv;
+};
+
+WS_API int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
+                   struct ws_tune_result **out);
+WS_API void ws_tune_result_free(struct ws_ctx *ctx, struct ws_tune_result *r);
+/* Key of a verdict ("ok", "wrong", ...) by index into verdicts[]; NULL past
+ * the last. */
+WS_API const char *ws_verdict_name(unsigned index);
+/* Name and description of strategy i; NULL past the last. */
+WS_API const char *ws_strategy_name(unsigned i, const char **about);
+
+/* ---- bench: interleaved comparison --------------------------------------- */
+
+struct ws_bench_row {
+    char workload[512], kernel_a[128], kernel_b[128];
+    char config_a[1024], config_b[1024];
+    char verdict_a[16], verdict_b[16], reason[1024];
+    double a_ns, a_lo_ns, a_hi_ns, b_ns, b_lo_ns, b_hi_ns; /* medians */
+    double ratio, ratio_lo, ratio_hi; /* a over b: above 1, b is faster */
+    size_t samples;                   /* of each */
+};
+
+/* a: opts->config (default config if NULL); b: `against` likewise. One row;
+ * opts->kernel applies to both. */
+WS_API int ws_bench(struct ws_spec *spec, const struct ws_run_opts *opts,
+                    const char *against, struct ws_bench_row *out);
+
+/* A pack as a specification: the op, kernels and sources it carries. */
+WS_API int ws_spec_from_pack(struct ws_ctx *ctx, const char *path,
+                             struct ws_spec **out);
 
 #ifdef __cplusplus
 }

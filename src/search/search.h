@@ -54,12 +54,12 @@ double ws__trial_score(struct ws_ctx *ctx, const struct ws__trial *t);
 struct ws__progress {
     uint64_t done, planned; /* screening trials; planned 0: by time */
     uint64_t ok, failed, filtered, reused;
-    uint32_t workload;      /* of the trial just told */
+    uint32_t workload; /* of the trial just told */
     const struct ws__trial *trial;
-    double default_ns, best_ns; /* of that workload; 0: none yet */
-    double geomean_speedup;     /* over workloads, best against default */
+    double default_ns, best_ns;   /* of that workload; 0: none yet */
+    double geomean_speedup;       /* over workloads, best against default */
     uint64_t elapsed_ns, left_ns; /* left: estimate, 0 unknown */
-    const char *stage; /* "default", "search", "confirm" */
+    const char *stage;            /* "default", "search", "confirm" */
 };
 
 struct ws__engine_opts {
@@ -76,12 +76,12 @@ struct ws__engine_opts {
 
 /* What is known of one workload at the end. */
 struct ws__choice {
-    struct ws__trial dflt, best; /* screening or confirming trials; best may
-                                    be the default's own candidate */
+    struct ws__trial dflt, best;  /* screening or confirming trials; best may
+                                     be the default's own candidate */
     bool have_default, have_best; /* an ok trial exists */
-    bool confirmed; /* ratio comes from interleaved samples */
-    struct ws__ratio speedup; /* best over default; 1 1 1 if it stayed */
-    uint64_t verdicts[16];    /* counts by verdict, screening */
+    bool confirmed;               /* ratio comes from interleaved samples */
+    struct ws__ratio speedup;     /* best over default; 1 1 1 if it stayed */
+    uint64_t verdicts[16];        /* counts by verdict, screening */
     uint64_t pair_trial_a, pair_trial_b; /* evidence; 0: none */
 };
 

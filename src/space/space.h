@@ -9,7 +9,10 @@
  * not grow with the number of configs.
  *
  * Constraints that read axes or device variables take part only if the space
- * is made with values for them.
+ * is made with values for them. A config that some constraint removes is not
+ * valid, even if another one cannot be evaluated for it: so "B != 0" guards
+ * "A % B == 0" wherever the two stand. Enumeration order is the internal order
+ * of assignment; it depends on the kernel alone, not on values of axes.
  */
 #ifndef WS_SPACE_H
 #define WS_SPACE_H
@@ -38,7 +41,7 @@ int ws__space_count(struct ws__space *s, uint64_t *valid);
  * constraints before it (in the file's order) do not. Saturating. */
 int ws__space_removed(struct ws__space *s, uint64_t *removed);
 /* 1 valid, 0 not (*which, may be NULL: index of the first constraint that
- * fails), negative on error. */
+ * fails; nconstraint if c is not of the product), negative on error. */
 int ws__space_valid(struct ws__space *s, const struct ws__config *c,
                     size_t *which);
 
@@ -58,8 +61,8 @@ int ws__space_next(struct ws__space_iter *it, struct ws__config *out);
  * random order if n >= valid). *got says how many. */
 int ws__space_sample(struct ws__space *s, struct ws__rng *rng, size_t n,
                      struct ws__config *out, size_t *got);
-/* A valid config that differs from c in one parameter (preferred: one step
- * in value order; any value otherwise), drawn uniformly from all such; if
+/* A valid config that differs from c (valid) in one parameter (preferred: one
+ * step in value order; any value otherwise), drawn uniformly from all such; if
  * there is none, in two. WS_EDONE if there is none either. */
 int ws__space_neighbor(struct ws__space *s, struct ws__rng *rng,
                        const struct ws__config *c, struct ws__config *out);

@@ -1,0 +1,86 @@
+/*
+ * cli.h: what the commands of the command-line tool share.
+ *
+ * A command is one file cmd_<name>.c with a table of its options and a run
+ * function; main.c dispatches. Results go to standard output (with --json as
+ * one JSON document), progress and errors to standard error (errors with
+ * --json as one object on standard output). Exit codes:
+ *   0 done                       1 the answer is negative
+ *   2 bad usage or input         3 the machine lacks something
+ *   4 stopped early, run again   5 a bug in wavesmith
+ */
+#ifndef WS_CLI_H
+#define WS_CLI_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "wavesmith/wavesmith.h"
+
+enum {
+    EXIT_DONE,
+    EXIT_NEGATIVE,
+    EXIT_USAGE,
+    EXIT_MACHINE,
+    EXIT_EARLY,
+    EXIT_BUG
+};
+
+enum cli_kind {
+    CLI_FLAG,   /* bool */
+    CLI_TEXT,   /* const char * */
+    CLI_U64,    /* uint64_t */
+    CLI_TIME,   /* uint64_t ns, from "90s", "5m", "1h", "250ms" */
+    CLI_BUDGET, /* struct cli_budget, from "80" (trials) or a time */
+    CLI_GROUP   /* a heading in the help */
+};
+
+struct cli_budget {
+    uint64_t trials, ns;
+};
+
+struct cli_opt {
+    const char *name, *arg, *help;
+    enum cli_kind kind;
+    void *into;
+};
+
+struct cli {
+    struct ws_ctx *ctx;
+    bool json, verbose, help;
+    uint64_t timeout_ns;
+    const char *command;
+};
+
+struct cli_cmd {
+    const char *name, *synopsis, *about, *details;
+    int (*run)(struct cli *c, int argc, char **argv);
+};
+
+extern const struct cli_cmd cli_cmd_devices, cli_cmd_space, cli_cmd_check,
+    cli_cmd_tune, cli_cmd_bench, cli_cmd_pick;
+
+/*
+ * Parses argv[1..]: options of `opts` (ends with name NULL) and the common
+ * ones; what remains goes to pos (at least min, at most max words). Returns
+ * -1 to go on, else an exit code (help shown, or an error reported). Sets the
+ * time-out of the context.
+ */
+int cli_parse(struct cli *c, const struct cli_cmd *cmd,
+              const struct cli_opt *opts, int argc, char **argv,
+              const char **pos, int min, int max, int *npos);
+
+/* Reports the context's error; returns the exit code of its class. */
+int cli_error(struct cli *c);
+/* A usage error of the tool's own. */
+int cli_usage(struct cli *c, const char *hint, const char *fmt, ...)
+    WS_PRINTF(3, 4);
+int cli_exit_code(int status);
+/* Prints a document (takes it), or WS_ENOMEM if NULL. */
+int cli_json(struct cli *c, json_t *doc);
+/* "12.3 us", "4.56 ms" into one of a few rotating buffers. */
+const char *cli_time(double ns);
+/* A terminal's width, or 0 if standard error is none. */
+int cli_columns(void);
+
+#endif

@@ -1,0 +1,328 @@
+/*
+ * cli_opts.c: options, help texts and errors of the command-line tool.
+ *
+ * One table for each command drives both the parser and --help, so that they
+ * cannot disagree. Options may stand before or after the words, as
+ * --name VALUE or --name=VALUE.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+int cli_exit_code(int status)
+{
+    switch (status) {
+    case WS_OK:
+        return EXIT_DONE;
+    case WS_EINVAL:
+    case WS_EPARSE:
+    case WS_ESPEC:
+    case WS_EEXPR:
+    case WS_EOVERFLOW:
+    case WS_ENOENT:
+    case WS_EVERSION:
+    case WS_ECORRUPT:
+    case WS_ELIMIT:
+    case WS_EMISS:
+        return EXIT_USAGE;
+    case WS_ECANCEL:
+    case WS_ETIMEOUT:
+    case WS_EFULL:
+        return EXIT_EARLY;
+    case WS_EBUG:
+    case WS_EPROTO:
+        return EXIT_BUG;
+    default:
+        return EXIT_MACHINE;
+    }
+}
+
+static void report(struct cli *c, const struct ws_error *e)
+{
+    if (c->json) {
+        json_t *j =
+            json_pack("{s:{s:s, s:i, s:s, s:s, s:i, s:i, s:s, s:s}}", "error",
+                      "code", ws_status_name(e->code), "status", e->code,
+                      "text", ws_status_text(e->code), "file", e->file, "line",
+                      (int)e->line, "column", (int)e->column, "message",
+                      e->message, "hint", e->hint);
+
+        if (j)
+            json_dumpf(j, stdout, JSON_INDENT(2));
+        puts(j ? "" : "{\"error\": {\"code\": \"WS_ENOMEM\"}}");
+        json_decref(j);
+        return;
+    }
+    fputs("wavesmith: ", stderr);
+    if (e->file[0])
+        fprintf(stderr, "%s:", e->file);
+    if (e->line)
+        fprintf(stderr, "%u:%u:", e->line, e->column);
+    fprintf(stderr, "%s%s\n", e->file[0] || e->line ? " " : "", e->message);
+    if (e->hint[0])
+        fprintf(stderr, "  hint: %s\n", e->hint);
+}
+
+int cli_error(struct cli *c)
+{
+    const struct ws_error *e = ws_ctx_error(c->ctx);
+
+    report(c, e);
+    return cli_exit_code(e->code);
+}
+
+int cli_usage(struct cli *c, const char *hint, const char *fmt, ...)
+{
+    struct ws_error e = {.code = WS_EINVAL};
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(e.message, sizeof(e.message), fmt, ap);
+    va_end(ap);
+    if (hint)
+        snprintf(e.hint, sizeof(e.hint), "%s", hint);
+    else
+        snprintf(e.hint, sizeof(e.hint), "see 'wavesmith %s --help'",
+                 c->command ? c->command : "");
+    report(c, &e);
+    return EXIT_USAGE;
+}
+
+int cli_json(struct cli *c, json_t *doc)
+{
+    if (!doc) {
+        struct ws_error e = {.code = WS_ENOMEM, .message = "out of memory"};
+
+        report(c, &e);
+        return EXIT_MACHINE;
+    }
+    json_dumpf(doc, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(doc);
+    return EXIT_DONE;
+}
+
+const char *cli_time(double ns)
+{
+    static char text[8][32];
+    static unsigned at;
+    char *t = text[at++ % 8];
+    static const struct {
+        double unit;
+        const char *name;
+    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
+
+    snprintf(t, sizeof(text[0]), "-");
+    for (size_t i = 0; ns > 0 && i < 4; i++)
+        if (ns >= units[i].unit || i == 3) {
+            double v = ns / units[i].unit;
+
+            snprintf(t, sizeof(text[0]), "%.*f %s",
+                     v < 10    ? 2
+                     : v < 100 ? 1
+                               : 0,
+                     v, units[i].name);
+            break;
+        }
+    return t;
+}
+
+int cli_columns(void)
+{
+    struct winsize w;
+
+    if (!isatty(STDERR_FILENO) || ioctl(STDERR_FILENO, TIOCGWINSZ, &w) != 0)
+        return 0;
+    return w.ws_col ? w.ws_col : 80;
+}
+
+static void help_options(const struct cli_opt *o)
+{
+    for (; o->name; o++) {
+        char left[64];
+
+        if (o->kind == CLI_GROUP) {
+            printf("\n%s\n", o->name);
+            continue;
+        }
+        snprintf(left, sizeof(left), "--%s%s%s", o->name, o->arg ? " " : "",
+                 o->arg ? o->arg : "");
+        printf("  %-24s %s\n", left, o->help);
+    }
+}
+
+static void common_options(struct cli *c, struct cli_opt *o)
+{
+    const struct cli_opt list[] = {
+        {"Common:", NULL, NULL, CLI_GROUP, NULL},
+        {"help", NULL, "this text", CLI_FLAG, &c->help},
+        {"json", NULL, "results and errors as JSON", CLI_FLAG, &c->json},
+        {"timeout", "TIME", "stop after 90s, 5m, 1h... (exit code 4)", CLI_TIME,
+         &c->timeout_ns},
+        {"verbose", NULL, "say on standard error what is done", CLI_FLAG,
+         &c->verbose},
+        {NULL, NULL, NULL, CLI_FLAG, NULL},
+    };
+
+    memcpy(o, list, sizeof(list));
+}
+
+static const struct cli_opt *find(const struct cli_opt *o, const char *name,
+                                  size_t n)
+{
+    for (; o->name; o++)
+        if (o->kind != CLI_GROUP && strlen(o->name) == n &&
+            !strncmp(o->name, name, n))
+            return o;
+    return NULL;
+}
+
+static bool parse_u64(const char *s, uint64_t *out, const char **end)
+{
+    char *e;
+
+    if (*s < '0' || *s > '9')
+        return false;
+    errno = 0;
+    *out = strtoull(s, &e, 10);
+    *end = e;
+    return errno == 0;
+}
+
+static bool parse_time(const char *s, uint64_t *ns)
+{
+    static const struct {
+        const char *unit;
+        uint64_t ns;
+    } units[] = {{"ms", 1000000u},
+                 {"s", 1000000000u},
+                 {"m", 60000000000u},
+                 {"h", 3600000000000u}};
+    uint64_t v;
+    const char *end;
+
+    if (!parse_u64(s, &v, &end))
+        return false;
+    for (size_t i = 0; i < 4; i++)
+        if (!strcmp(end, units[i].unit))
+            return v && !__builtin_mul_overflow(v, units[i].ns, ns);
+    return false;
+}
+
+static int store_value(struct cli *c, const struct cli_opt *o, const char *v)
+{
+    struct cli_budget *b = o->into;
+    const char *end;
+
+    switch (o->kind) {
+    case CLI_TEXT:
+        *(const char **)o->into = v;
+        return -1;
+    case CLI_U64:
+        if (parse_u64(v, o->into, &end) && !*end)
+            return -1;
+        return cli_usage(c, "a whole number, 0 or more",
+                         "--%s: '%s' is no "
+                         "number",
+                         o->name, v);
+    case CLI_TIME:
+        if (parse_time(v, o->into))
+            return -1;
+        return cli_usage(c, "such as 90s, 5m, 1h, 250ms",
+                         "--%s: '%s' is no "
+                         "time",
+                         o->name, v);
+    default:
+        if (parse_u64(v, &b->trials, &end) && !*end && b->trials)
+            return -1;
+        b->trials = 0;
+        if (parse_time(v, &b->ns))
+            return -1;
+        return cli_usage(c, "a number of trials (80) or a time (90s, 5m)",
+                         "--%s: '%s' is no budget", o->name, v);
+    }
+}
+
+static int take_option(struct cli *c, const struct cli_opt *opts,
+                       const struct cli_opt *common, int argc, char **argv,
+                       int *i)
+{
+    const char *name = argv[*i] + 2, *eq = strchr(name, '=');
+    size_t n = eq ? (size_t)(eq - name) : strlen(name);
+    const struct cli_opt *o = find(opts, name, n);
+
+    if (!o)
+        o = find(common, name, n);
+    if (!o)
+        return cli_usage(c, NULL, "unknown option '--%.*s'", (int)n, name);
+    if (o->kind == CLI_FLAG) {
+        if (eq)
+            return cli_usage(c, NULL, "option '--%s' takes no value", o->name);
+        *(bool *)o->into = true;
+        return -1;
+    }
+    if (eq)
+        return store_value(c, o, eq + 1);
+    if (*i + 1 >= argc)
+        return cli_usage(c, NULL, "option '--%s' needs a value: %s", o->name,
+                         o->arg);
+    return store_value(c, o, argv[++*i]);
+}
+
+static int show_help(const struct cli_cmd *cmd, const struct cli_opt *opts,
+                     const struct cli_opt *common)
+{
+    printf("usage: wavesmith %s %s\n\n%s\n", cmd->name, cmd->synopsis,
+           cmd->about);
+    if (cmd->details)
+        printf("\n%s\n", cmd->details);
+    if (opts[0].name)
+        printf("\nOptions:\n");
+    help_options(opts);
+    help_options(common);
+    return EXIT_DONE;
+}
+
+int cli_parse(struct cli *c, const struct cli_cmd *cmd,
+              const struct cli_opt *opts, int argc, char **argv,
+              const char **pos, int min, int max, int *npos)
+{
+    struct cli_opt common[8];
+    bool only_words = false;
+    int n = 0, rc;
+
+    common_options(c, common);
+    /* --json first, so that an error before it is JSON too. */
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--json"))
+            c->json = true;
+    for (int i = 1; i < argc; i++) {
+        if (!only_words && !strcmp(argv[i], "--")) {
+            only_words = true;
+        } else if (!only_words && !strcmp(argv[i], "-h")) {
+            c->help = true;
+        } else if (!only_words && !strncmp(argv[i], "--", 2)) {
+            rc = take_option(c, opts, common, argc, argv, &i);
+            if (rc >= 0)
+                return rc;
+        } else if (n == max && !c->help) {
+            return cli_usage(c, NULL, "unexpected word '%s'", argv[i]);
+        } else if (n < max) {
+            pos[n++] = argv[i];
+        }
+    }
+    if (c->help)
+        return show_help(cmd, opts, common);
+    if (n < min)
+        return cli_usage(c, NULL, "too few words: wavesmith %s %s", cmd->name,
+                         cmd->synopsis);
+    *npos = n;
+    ws_ctx_set_timeout(c->ctx, c->timeout_ns);
+    return -1;
+}

@@ -1,0 +1,213 @@
+/*
+ * cmd_bench.c: interleaved comparison of two configs, or of every choice of a
+ * pack with the kernel's default.
+ */
+#include "cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wsrt.h"
+
+static json_t *row_json(const struct ws_bench_row *r)
+{
+    return json_pack(
+        "{s:s, s:{s:s, s:s, s:s, s:f, s:f, s:f}, s:{s:s, s:s, s:s, s:f, s:f, "
+        "s:f}, s:f, s:f, s:f, s:I, s:s}",
+        "workload", r->workload, "a", "kernel", r->kernel_a, "config",
+        r->config_a, "verdict", r->verdict_a, "median_ns", r->a_ns, "lo_ns",
+        r->a_lo_ns, "hi_ns", r->a_hi_ns, "b", "kernel", r->kernel_b, "config",
+        r->config_b, "verdict", r->verdict_b, "median_ns", r->b_ns, "lo_ns",
+        r->b_lo_ns, "hi_ns", r->b_hi_ns, "ratio", r->ratio, "ratio_lo",
+        r->ratio_lo, "ratio_hi", r->ratio_hi, "samples", (json_int_t)r->samples,
+        "reason", r->reason);
+}
+
+static void print_side(const char *name, const char *config,
+                       const char *verdict, double ns, double lo, double hi)
+{
+    printf("  %s  %10s  [%s, %s]  %s  %s\n", name, cli_time(ns), cli_time(lo),
+           cli_time(hi), verdict, config);
+}
+
+static void print_row(const struct ws_bench_row *r)
+{
+    printf("%s\n", r->workload);
+    print_side("A", r->config_a, r->verdict_a, r->a_ns, r->a_lo_ns, r->a_hi_ns);
+    print_side("B", r->config_b, r->verdict_b, r->b_ns, r->b_lo_ns, r->b_hi_ns);
+    if (r->reason[0])
+        printf("  %s\n", r->reason);
+    if (r->ratio > 0)
+        printf("  A/B %.3f  95%% interval [%.3f, %.3f], %zu samples each: %s\n",
+               r->ratio, r->ratio_lo, r->ratio_hi, r->samples,
+               r->ratio_lo > 1   ? "B is faster"
+               : r->ratio_hi < 1 ? "A is faster"
+                                 : "no difference that can be told");
+}
+
+/* One comparison; *negative is set if there is none or B does not win. */
+static int one(struct cli *c, struct ws_spec *spec, const struct ws_run_opts *o,
+               const char *against, json_t *rows, bool *negative)
+{
+    struct ws_bench_row r;
+
+    if (ws_bench(spec, o, against, &r) < 0)
+        return cli_error(c);
+    if (r.ratio <= 0)
+        *negative = true;
+    if (c->json)
+        json_array_append_new(rows, row_json(&r));
+    else
+        print_row(&r);
+    return EXIT_DONE;
+}
+
+/* "K=V,..." of a variant into out (cut if it is longer). */
+static void config_text(const struct wsrt_pack *p, uint32_t variant, char *out,
+                        size_t n)
+{
+    uint32_t k = wsrt_variant_kernel(p, variant);
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (uint32_t i = 0; i < wsrt_param_count(p, k) && used < n; i++) {
+        snprintf(out + used, n - used, "%s%s=%s", i ? "," : "",
+                 wsrt_param_name(p, k, i), wsrt_param_text(p, variant, i));
+        used = strlen(out);
+    }
+}
+
+static int pack_entry(struct cli *c, struct ws_spec *spec,
+                      const struct wsrt_pack *p, const struct wsrt_pick *pick,
+                      const char *workload, struct ws_run_opts o,
+                      const char *against, json_t *rows, bool *negative)
+{
+    char chosen[1024];
+    uint32_t k = wsrt_variant_kernel(p, pick->variant);
+
+    config_text(p, pick->variant, chosen, sizeof(chosen));
+    o.kernel = wsrt_kernel_name(p, k);
+    o.workload = workload;
+    o.config = against; /* A; NULL: the default */
+    return one(c, spec, &o, chosen, rows, negative);
+}
+
+/* Prints the axes of an entry as "M=1,N=64". Types are stored as codes; the
+ * specification reads both. */
+static void entry_text(const struct wsrt_pack *p, uint32_t e, char *out,
+                       size_t n)
+{
+    const int64_t *v = wsrt_entry_axes(p, e);
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (uint32_t i = 0; i < wsrt_axis_count(p) && used < n; i++) {
+        const char *t = wsrt_axis_value_text(p, i, v[i]);
+
+        snprintf(out + used, n - used, t ? "%s%s=%s" : "%s%s=%.0s%lld",
+                 i ? "," : "", wsrt_axis_name(p, i), t ? t : "",
+                 (long long)v[i]);
+        used = strlen(out);
+    }
+}
+
+static int bench_pack(struct cli *c, const char *path,
+                      const struct ws_run_opts *o, const char *against,
+                      json_t *rows, bool *negative)
+{
+    struct wsrt_pack *p = NULL;
+    struct ws_spec *spec = NULL;
+    char text[1024], reason[256];
+    int rc = EXIT_DONE;
+
+    if (ws_spec_from_pack(c->ctx, path, &spec) < 0)
+        return cli_error(c);
+    if (wsrt_open(path, &p, reason, sizeof(reason)) != WSRT_OK) {
+        ws_spec_free(spec);
+        return cli_usage(c, NULL, "cannot use '%s': %s", path, reason);
+    }
+    for (uint32_t e = 0; e < wsrt_entry_count(p) && rc == EXIT_DONE; e++) {
+        struct wsrt_pick pick;
+
+        wsrt_entry(p, e, &pick);
+        entry_text(p, e, text, sizeof(text));
+        if (o->workload && strcmp(o->workload, text) != 0)
+            continue;
+        rc = pack_entry(c, spec, p, &pick, text, *o, against, rows, negative);
+        text[0] = '\0';
+    }
+    wsrt_close(p);
+    ws_spec_free(spec);
+    return rc;
+}
+
+static int bench_spec(struct cli *c, const char *path, const char *workloads,
+                      const struct ws_run_opts *o, const char *against,
+                      json_t *rows, bool *negative)
+{
+    struct ws_run_opts a = *o;
+    struct ws_spec *spec;
+    int rc;
+
+    if (ws_spec_open(c->ctx, path, workloads, &spec) < 0)
+        return cli_error(c);
+    a.config = against;
+    rc = one(c, spec, &a, o->config, rows, negative);
+    ws_spec_free(spec);
+    return rc;
+}
+
+static bool is_pack(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 7 && !strcmp(path + n - 7, ".wspack");
+}
+
+static int run(struct cli *c, int argc, char **argv)
+{
+    struct ws_run_opts o = {.size = sizeof(o)};
+    const char *against = NULL, *workloads = NULL, *pos[1];
+    const struct cli_opt opts[] = {
+        {"against", "K=V,...", "A: the config compared with; else the default",
+         CLI_TEXT, &against},
+        {"config", "K=V,...", "B: over the default (a pack: its choice)",
+         CLI_TEXT, &o.config},
+        {"workload", "AXES",
+         "M=1,N=64,... or a name; else the first (a pack: "
+         "all)",
+         CLI_TEXT, &o.workload},
+        {"workloads", "FILE", "the shapes, instead of the op's own", CLI_TEXT,
+         &workloads},
+        {"kernel", "NAME", "of a folder with several", CLI_TEXT, &o.kernel},
+        {"device", "D", "as 'wavesmith devices' names it", CLI_TEXT, &o.device},
+        {"cache", "MODE", "cold or warm (default: as the op says)", CLI_TEXT,
+         &o.cache},
+        {"seed", "N", "of the inputs", CLI_U64, &o.seed},
+        {NULL, NULL, NULL, CLI_FLAG, NULL}};
+    bool negative = false;
+    json_t *rows;
+    int npos,
+        rc = cli_parse(c, &cli_cmd_bench, opts, argc, argv, pos, 1, 1, &npos);
+
+    if (rc >= 0)
+        return rc;
+    rows = c->json ? json_array() : NULL;
+    rc = is_pack(pos[0])
+             ? bench_pack(c, pos[0], &o, against, rows, &negative)
+             : bench_spec(c, pos[0], workloads, &o, against, rows, &negative);
+    if (rc == EXIT_DONE && c->json)
+        return cli_json(c, json_pack("{s:o}", "rows", rows)) ? EXIT_MACHINE
+               : negative                                    ? EXIT_NEGATIVE
+                                                             : EXIT_DONE;
+    json_decref(rows);
+    return rc ? rc : negative ? EXIT_NEGATIVE : EXIT_DONE;
+}
+
+const struct cli_cmd cli_cmd_bench = {
+    "bench", "SPEC|PACK [options]", "compare two configs, interleaved",
+    "A and B are judged, then timed in turn (A B B A); the ratio of their "
+    "medians comes\nwith a bootstrap interval. A pack compares each of its "
+    "choices with the default.\nExit code 1 if one of the two is not right.",
+    run};

@@ -1,0 +1,98 @@
+/* cmd_check.c: one verdict: builds, runs, compares, says where it is wrong. */
+#include "cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static json_t *to_json(const struct ws_check_result *r)
+{
+    json_t *j =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "kernel",
+                  r->kernel, "config", r->config, "workload", r->workload,
+                  "device", r->device, "verdict", r->verdict, "reason",
+                  r->reason, "build_ns", (json_int_t)r->build_ns, "input_seed",
+                  (json_int_t)r->input_seed);
+
+    if (!r->judged || !j)
+        return j;
+    json_object_set_new(
+        j, "error",
+        json_pack("{s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:s, s:f, "
+                  "s:f, s:f, s:s, s:f, s:f}",
+                  "tensor", r->tensor, "elements", (json_int_t)r->elements,
+                  "bad", (json_int_t)r->bad, "nan", (json_int_t)r->nan,
+                  "unwritten", (json_int_t)r->unwritten, "max_abs", r->max_abs,
+                  "max_rel", r->max_rel, "rms_error", r->rms_err,
+                  "rms_reference", r->rms_ref, "worst_at", r->worst_at,
+                  "worst_got", r->worst_got, "worst_want", r->worst_want,
+                  "worst_allowed", r->allowed, "first_at", r->first_at,
+                  "first_got", r->first_got, "first_want", r->first_want));
+    return j;
+}
+
+static void print(const struct ws_check_result *r)
+{
+    printf("%s  %s\n  on %s, %s\n", r->kernel, r->config, r->workload,
+           r->device);
+    printf("verdict: %s%s%s\n", r->verdict, r->reason[0] ? ": " : "",
+           r->reason);
+    if (!r->judged)
+        return;
+    printf("  %s: %llu elements, %llu outside the tolerance", r->tensor,
+           (unsigned long long)r->elements, (unsigned long long)r->bad);
+    if (r->nan)
+        printf(", %llu NaN or infinite", (unsigned long long)r->nan);
+    if (r->unwritten)
+        printf(", %llu never written", (unsigned long long)r->unwritten);
+    printf("\n  largest error: %.3g absolute, %.3g relative; rms error %.3g "
+           "of rms %.3g\n",
+           r->max_abs, r->max_rel, r->rms_err, r->rms_ref);
+    printf("  worst at %s: got %.9g, want %.9g (allowed error %.3g)\n",
+           r->worst_at, r->worst_got, r->worst_want, r->allowed);
+    if (r->bad)
+        printf("  first at %s: got %.9g, want %.9g\n", r->first_at,
+               r->first_got, r->first_want);
+}
+
+static int run(struct cli *c, int argc, char **argv)
+{
+    struct ws_run_opts o = {.size = sizeof(o)};
+    const char *workloads = NULL;
+    const struct cli_opt opts[] = {
+        {"config", "K=V,...", "over the default config", CLI_TEXT, &o.config},
+        {"workload", "AXES", "M=1,N=64,... or a name; else the first", CLI_TEXT,
+         &o.workload},
+        {"workloads", "FILE", "the shapes, instead of the op's own", CLI_TEXT,
+         &workloads},
+        {"kernel", "NAME", "of a folder with several", CLI_TEXT, &o.kernel},
+        {"device", "D", "as 'wavesmith devices' names it", CLI_TEXT, &o.device},
+        {"seed", "N", "of the inputs", CLI_U64, &o.seed},
+        {NULL, NULL, NULL, CLI_FLAG, NULL}};
+    struct ws_check_result r;
+    struct ws_spec *spec;
+    const char *pos[1];
+    int npos,
+        rc = cli_parse(c, &cli_cmd_check, opts, argc, argv, pos, 1, 1, &npos);
+
+    if (rc >= 0)
+        return rc;
+    if (ws_spec_open(c->ctx, pos[0], workloads, &spec) < 0)
+        return cli_error(c);
+    if (ws_check(spec, &o, &r) < 0) {
+        rc = cli_error(c);
+    } else {
+        rc = c->json ? cli_json(c, to_json(&r)) : EXIT_DONE;
+        if (!c->json)
+            print(&r);
+        if (rc == EXIT_DONE && strcmp(r.verdict, "ok") != 0)
+            rc = EXIT_NEGATIVE;
+    }
+    ws_spec_free(spec);
+    return rc;
+}
+
+const struct cli_cmd cli_cmd_check = {
+    "check", "SPEC [options]", "build, run and judge one config",
+    "Compares every output with the reference in double precision. Exit code "
+    "0 if the\nverdict is ok, 1 if it is not.",
+    run};

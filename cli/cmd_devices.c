@@ -1,0 +1,78 @@
+/* cmd_devices.c: every device found, and every one not usable and why. */
+#include "cli.h"
+
+#include <stdio.h>
+
+static json_t *to_json(const struct ws_device_info *d)
+{
+    if (!d->usable)
+        return json_pack("{s:s, s:s, s:b, s:s}", "name", d->name, "family",
+                         d->family, "usable", 0, "reason", d->reason);
+    return json_pack(
+        "{s:s, s:s, s:b, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:I, "
+        "s:b, s:s}",
+        "name", d->name, "family", d->family, "usable", 1, "device", d->device,
+        "driver", d->driver, "compiler", d->compiler, "units", (int)d->units,
+        "max_threads", (int)d->max_threads, "vector_bytes",
+        (int)d->vector_bytes, "memory_bytes", (json_int_t)d->memory_bytes,
+        "max_alloc_bytes", (json_int_t)d->max_alloc_bytes, "cache_bytes",
+        (json_int_t)d->cache_bytes, "shared_bytes", (json_int_t)d->shared_bytes,
+        "is_cpu", d->is_cpu, "extra", d->extra);
+}
+
+static void print(const struct ws_device_info *d)
+{
+    if (!d->usable) {
+        printf("%-10s not usable: %s\n", d->name[0] ? d->name : d->family,
+               d->reason);
+        return;
+    }
+    printf("%-10s %s\n", d->name, d->device);
+    printf("           driver   %s\n           compiler %s\n", d->driver,
+           d->compiler);
+    printf("           %u units, %u threads a block, %.1f KiB shared a block, "
+           "vectors of %u bytes%s\n",
+           d->units, d->max_threads, (double)d->shared_bytes / 1024,
+           d->vector_bytes, d->is_cpu ? ", shares the CPU" : "");
+    printf("           memory %.1f GiB (%.1f GiB a buffer), cache %.1f MiB\n",
+           (double)d->memory_bytes / (1 << 30),
+           (double)d->max_alloc_bytes / (1 << 30),
+           (double)d->cache_bytes / (1 << 20));
+    if (d->extra[0])
+        printf("           %s\n", d->extra);
+}
+
+static int run(struct cli *c, int argc, char **argv)
+{
+    const struct cli_opt opts[] = {{NULL, NULL, NULL, CLI_FLAG, NULL}};
+    struct ws_device_info *list;
+    size_t n, usable = 0;
+    json_t *doc;
+    int npos, rc = cli_parse(c, &cli_cmd_devices, opts, argc, argv, NULL, 0, 0,
+                             &npos);
+
+    if (rc >= 0)
+        return rc;
+    if (ws_devices_list(c->ctx, &list, &n) < 0)
+        return cli_error(c);
+    doc = c->json ? json_array() : NULL;
+    for (size_t i = 0; i < n; i++) {
+        usable += list[i].usable != 0;
+        if (c->json)
+            json_array_append_new(doc, to_json(&list[i]));
+        else
+            print(&list[i]);
+    }
+    ws_devices_free(c->ctx, list);
+    if (c->json)
+        rc = cli_json(c, json_pack("{s:o}", "devices", doc));
+    else
+        rc = EXIT_DONE;
+    return rc ? rc : usable ? EXIT_DONE : EXIT_MACHINE;
+}
+
+const struct cli_cmd cli_cmd_devices = {
+    "devices", "[options]", "what this machine can tune on",
+    "Lists every device and every one that is not usable, with the reason.\n"
+    "Exit code 3 if none is usable.",
+    run};

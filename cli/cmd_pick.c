@@ -1,0 +1,162 @@
+/* cmd_pick.c: asks a pack for a shape: the runtime's own answer. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wsrt.h"
+
+#define MAX_AXES WSRT_MEMO_AXES
+
+static const char *how_text(enum wsrt_how how)
+{
+    switch (how) {
+    case WSRT_EXACT:
+        return "exact";
+    case WSRT_NEAREST:
+        return "nearest";
+    default:
+        return "default";
+    }
+}
+
+static int set_axis(struct cli *c, const struct wsrt_pack *p, const char *word,
+                    int64_t *axes, bool *given)
+{
+    const char *eq = strchr(word, '=');
+    char name[128];
+    int a;
+
+    if (!eq || eq == word || (size_t)(eq - word) >= sizeof(name))
+        return cli_usage(c, "such as M=16", "'%s' is not axis=value", word);
+    snprintf(name, sizeof(name), "%.*s", (int)(eq - word), word);
+    a = wsrt_axis_find(p, name);
+    if (a < 0)
+        return cli_usage(c, NULL, "the pack has no axis '%s'", name);
+    if (wsrt_axis_value(p, (uint32_t)a, eq + 1, &axes[a]) != WSRT_OK)
+        return cli_usage(c, NULL, "'%s' is no value of axis '%s'", eq + 1,
+                         name);
+    given[a] = true;
+    return -1;
+}
+
+static int read_axes(struct cli *c, const struct wsrt_pack *p,
+                     const char **word, int n, int64_t *axes)
+{
+    bool given[MAX_AXES] = {false};
+    int rc;
+
+    for (int i = 0; i < n; i++) {
+        rc = set_axis(c, p, word[i], axes, given);
+        if (rc >= 0)
+            return rc;
+    }
+    for (uint32_t a = 0; a < wsrt_axis_count(p); a++)
+        if (!given[a] && wsrt_axis_default(p, a, &axes[a]) != WSRT_OK)
+            return cli_usage(c, NULL, "axis '%s' is missing",
+                             wsrt_axis_name(p, a));
+    return -1;
+}
+
+static json_t *params_json(const struct wsrt_pack *p, uint32_t variant)
+{
+    json_t *j = json_object();
+    uint32_t k = wsrt_variant_kernel(p, variant);
+
+    for (uint32_t i = 0; i < wsrt_param_count(p, k); i++)
+        json_object_set_new(j, wsrt_param_name(p, k, i),
+                            json_string(wsrt_param_text(p, variant, i)));
+    return j;
+}
+
+static void print_axes(const struct wsrt_pack *p, const int64_t *axes)
+{
+    for (uint32_t i = 0; i < wsrt_axis_count(p); i++) {
+        const char *t = wsrt_axis_value_text(p, i, axes[i]);
+
+        if (t)
+            printf("%s%s=%s", i ? "," : "", wsrt_axis_name(p, i), t);
+        else
+            printf("%s%s=%lld", i ? "," : "", wsrt_axis_name(p, i),
+                   (long long)axes[i]);
+    }
+}
+
+static void print(const struct wsrt_pack *p, const int64_t *axes,
+                  const struct wsrt_pick *pick)
+{
+    uint32_t k = wsrt_variant_kernel(p, pick->variant);
+
+    print_axes(p, axes);
+    printf("\n  %s  ", wsrt_kernel_name(p, k));
+    for (uint32_t i = 0; i < wsrt_param_count(p, k); i++)
+        printf("%s%s=%s", i ? "," : "", wsrt_param_name(p, k, i),
+               wsrt_param_text(p, pick->variant, i));
+    if (pick->how == WSRT_EXACT) {
+        printf("\n  exact: this shape was tuned; measured %s, default %s\n",
+               cli_time(pick->time_ns), cli_time(pick->default_ns));
+    } else if (pick->how == WSRT_NEAREST) {
+        printf("\n  nearest tuned shape: ");
+        print_axes(p, wsrt_entry_axes(p, pick->entry));
+        printf(" (%.2f octaves away; measured there: %s)\n",
+               (double)pick->distance / 65536.0, cli_time(pick->time_ns));
+    } else {
+        printf("\n  default: no tuned choice may run this shape\n");
+    }
+}
+
+static int answer(struct cli *c, const struct wsrt_pack *p, const int64_t *axes)
+{
+    struct wsrt_pick pick;
+    int rc = wsrt_pick(p, axes, &pick);
+
+    if (rc == WSRT_ENONE) {
+        cli_usage(c, "tune the pack for shapes like this one",
+                  "no variant of the pack may run this shape");
+        return EXIT_NEGATIVE;
+    }
+    if (rc != WSRT_OK)
+        return cli_usage(c, NULL, "cannot pick: %s", wsrt_status_text(rc));
+    if (!c->json) {
+        print(p, axes, &pick);
+        return EXIT_DONE;
+    }
+    return cli_json(
+        c,
+        json_pack("{s:s, s:i, s:o, s:s, s:f, s:f, s:f}", "kernel",
+                  wsrt_kernel_name(p, wsrt_variant_kernel(p, pick.variant)),
+                  "variant", (int)pick.variant, "config",
+                  params_json(p, pick.variant), "how", how_text(pick.how),
+                  "distance_octaves", (double)pick.distance / 65536.0,
+                  "measured_ns", pick.time_ns, "default_ns", pick.default_ns));
+}
+
+static int run(struct cli *c, int argc, char **argv)
+{
+    const struct cli_opt opts[] = {{NULL, NULL, NULL, CLI_FLAG, NULL}};
+    const char *pos[1 + MAX_AXES];
+    int64_t axes[MAX_AXES] = {0};
+    struct wsrt_pack *p;
+    char reason[256] = "";
+    int npos, rc = cli_parse(c, &cli_cmd_pick, opts, argc, argv, pos, 1,
+                             1 + MAX_AXES, &npos);
+
+    if (rc >= 0)
+        return rc;
+    rc = wsrt_open(pos[0], &p, reason, sizeof(reason));
+    if (rc != WSRT_OK)
+        return cli_usage(c, "a pack is written by 'wavesmith tune --out'",
+                         "cannot use '%s': %s", pos[0],
+                         reason[0] ? reason : wsrt_status_text(rc));
+    rc = read_axes(c, p, pos + 1, npos - 1, axes);
+    if (rc < 0)
+        rc = answer(c, p, axes);
+    wsrt_close(p);
+    return rc;
+}
+
+const struct cli_cmd cli_cmd_pick = {
+    "pick", "PACK AXIS=VALUE ...", "ask a pack for a shape",
+    "Prints the choice, how it was reached and the time measured.", run};

@@ -1,0 +1,115 @@
+/*
+ * main.c: the wavesmith command: contexts, signals, dispatch.
+ *
+ * The first SIGINT or SIGTERM asks the running call to stop and keep what it
+ * has; the second ends the process at once (nothing durable is lost by that).
+ */
+#include "cli.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct cli_cmd *const commands[] = {
+    &cli_cmd_devices, &cli_cmd_space, &cli_cmd_check,
+    &cli_cmd_tune,    &cli_cmd_bench, &cli_cmd_pick,
+};
+#define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static struct cli cli;
+
+static void on_signal(int sig)
+{
+    ws_ctx_cancel(cli.ctx);
+    signal(sig, SIG_DFL);
+}
+
+static void on_log(void *user, enum ws_log_level level, const char *text)
+{
+    const struct cli *c = user;
+
+    if (c->verbose || level == WS_LOG_WARN)
+        fprintf(stderr, "wavesmith: %s%s\n",
+                level == WS_LOG_WARN ? "warning: " : "", text);
+}
+
+static void usage(FILE *to)
+{
+    fputs("usage: wavesmith COMMAND ...\n\n"
+          "Makes GPU kernels fast and keeps them fast: tunes a kernel for the "
+          "shapes you run,\nproves each choice right, and ships a pack that "
+          "answers for any shape.\n\nCommands:\n",
+          to);
+    for (size_t i = 0; i < NCOMMANDS; i++)
+        fprintf(to, "  %-8s %s\n", commands[i]->name, commands[i]->about);
+    fputs("\n'wavesmith COMMAND --help' has the options. Exit codes: 0 done, "
+          "1 the answer is\nnegative, 2 bad usage or input, 3 the machine "
+          "lacks something, 4 stopped early\n(run again to continue), 5 a bug "
+          "in wavesmith.\n",
+          to);
+}
+
+static const struct cli_cmd *find_command(const char *name)
+{
+    for (size_t i = 0; i < NCOMMANDS; i++)
+        if (!strcmp(commands[i]->name, name))
+            return commands[i];
+    return NULL;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    const struct cli_cmd *cmd;
+
+    if (argc < 2) {
+        usage(stderr);
+        return EXIT_USAGE;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+        !strcmp(argv[1], "help")) {
+        usage(stdout);
+        return EXIT_DONE;
+    }
+    if (!strcmp(argv[1], "--version")) {
+        puts("wavesmith " WS_VERSION);
+        return EXIT_DONE;
+    }
+    cmd = find_command(argv[1]);
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--json"))
+            cli.json = true;
+    if (!cmd)
+        return cli_usage(&cli, "see 'wavesmith --help'", "unknown command '%s'",
+                         argv[1]);
+    cli.command = cmd->name;
+    return cmd->run(&cli, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    struct ws_ctx_opts o = {.size = sizeof(o),
+                            .log = on_log,
+                            .log_user = &cli,
+                            .worker_path = getenv("WAVESMITH_WORKER"),
+                            .share_dir = getenv("WAVESMITH_SHARE"),
+                            .cache_dir = getenv("WAVESMITH_CACHE")};
+    int rc;
+
+    cli.ctx = ws_ctx_new(&o);
+    if (!cli.ctx) {
+        fputs("wavesmith: out of memory\n", stderr);
+        return EXIT_MACHINE;
+    }
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    signal(SIGPIPE, SIG_IGN);
+    rc = dispatch(argc, argv);
+    ws_ctx_free(cli.ctx);
+    if (fflush(stdout) != 0 && rc == EXIT_DONE) {
+        fputs("wavesmith: cannot write to standard output\n", stderr);
+        rc = EXIT_EARLY;
+    }
+    return rc;
+}

@@ -1,0 +1,37 @@
+/*
+ * plan.h: private to plan, the only folder that wires the others together.
+ * The public interface (include/wavesmith/wavesmith.h) is implemented here.
+ */
+#ifndef WS_PLAN_H
+#define WS_PLAN_H
+
+#include "measure/measure.h"
+#include "spec/spec.h"
+
+struct ws_spec {
+    struct ws_ctx *ctx;
+    struct ws__spec *s;
+    char *project;
+    struct ws__arena arena; /* of reports handed out */
+};
+
+/* Takes s. project NULL: ".wavesmith" beside the specification. */
+int ws__plan_wrap(struct ws_ctx *ctx, struct ws__spec *s, const char *project,
+                  struct ws_spec **out);
+/* Fills what a caller may leave out; WS_EINVAL for words that mean nothing. */
+int ws__plan_cache_mode(struct ws_ctx *ctx, const char *text,
+                        enum ws__cache_mode *out);
+/* Index of the kernel of that name (NULL: 0); WS_EINVAL with the names. */
+int ws__plan_kernel(struct ws_spec *spec, const char *name, size_t *out);
+/* A workload by name, by "axis=value,...", or NULL: the first. */
+int ws__plan_workload(struct ws_spec *spec, const char *text,
+                      struct ws__workload *out);
+/* The specification must have an op and kernels that can be launched. */
+int ws__plan_need_op(struct ws_spec *spec, const char *command);
+/* Opens the measuring evaluator; the driver's cache goes to the project. */
+int ws__plan_measure(struct ws_spec *spec, const struct ws__workload *w,
+                     size_t nw, const char *device, const char *cache,
+                     unsigned builders, uint64_t seed,
+                     struct ws__measure **out);
+
+#endif

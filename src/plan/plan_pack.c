@@ -1,0 +1,67 @@
+/*
+ * plan_pack.c: a pack as a specification. It carries its op, kernels and
+ * resolved sources as text, so that it can be checked and timed anywhere,
+ * without the files it was made from.
+ */
+#include "plan/plan.h"
+#include "wsrt.h"
+
+#include "base/fs.h"
+#include "base/banned.h"
+
+static int open_pack(struct ws_ctx *ctx, const char *path,
+                     struct wsrt_pack **out)
+{
+    char reason[256] = "";
+    int rc = wsrt_open(path, out, reason, sizeof(reason));
+
+    switch (rc) {
+    case WSRT_OK:
+        return 0;
+    case WSRT_EIO:
+        return ws__fail(ctx, WS_ENOENT, "cannot read '%s': %s", path, reason);
+    case WSRT_EVERSION:
+        ws__fail(ctx, WS_EVERSION, "cannot use '%s': %s", path, reason);
+        return ws__hint(ctx, "it was made by a newer wavesmith: update");
+    case WSRT_ENOMEM:
+        return ws__nomem(ctx);
+    default:
+        ws__fail(ctx, WS_ECORRUPT, "cannot use '%s': %s", path, reason);
+        return ws__hint(ctx, "write it again with 'wavesmith tune --out'");
+    }
+}
+
+int ws_spec_from_pack(struct ws_ctx *ctx, const char *path,
+                      struct ws_spec **out)
+{
+    struct wsrt_pack *p = NULL;
+    struct ws__spec *s = NULL;
+    const char *op, *kernel, *source;
+    char *dir = NULL, *project = NULL;
+    int rc;
+
+    *out = NULL;
+    WS_TRY(open_pack(ctx, path, &p));
+    op = wsrt_text(p, "op", NULL);
+    kernel = wsrt_text(p, "kernel:0", NULL);
+    source = wsrt_text(p, "source:0", NULL);
+    if (!op || !kernel || !source) {
+        rc = ws__fail(ctx, WS_ECORRUPT, "'%s' carries no specification to run",
+                      path);
+        goto done;
+    }
+    WS_TRY_DONE(ws__spec_from_text(ctx, op, kernel, source, &s));
+    dir = ws__path_dir(ctx, path);
+    project = dir ? ws__path_join(ctx, dir, ".wavesmith") : NULL;
+    if (!project) {
+        ws__spec_free(s);
+        rc = WS_ENOMEM;
+        goto done;
+    }
+    rc = ws__plan_wrap(ctx, s, project, out);
+done:
+    ws__free(ctx, dir);
+    ws__free(ctx, project);
+    wsrt_close(p);
+    return rc;
+}

@@ -1,0 +1,307 @@
+/*
+ * plan_result.c: what a tune leaves: a row for each workload and the pack.
+ *
+ * The pack carries its evidence: for each entry the numbers of the trials it
+ * rests on, the identities of candidate and device, the samples' summary.
+ */
+#include "plan/plan_tune.h"
+
+#include <jansson.h>
+#include <math.h>
+
+#include "base/fs.h"
+#include "base/banned.h"
+
+struct result {
+    struct ws_tune_result r;
+    struct ws__arena arena;
+};
+
+void ws_tune_result_free(struct ws_ctx *ctx, struct ws_tune_result *r)
+{
+    struct result *own;
+
+    if (!r)
+        return;
+    own = r->priv;
+    ws__arena_free(&own->arena);
+    ws__free(ctx, own);
+}
+
+static const char *keep(struct ws__arena *a, struct ws__buf *b)
+{
+    const char *s = ws__arena_strdup(a, b->data ? b->data : "");
+
+    b->len = 0;
+    return s;
+}
+
+static int median_of(struct ws_ctx *ctx, const struct ws__trial *t, double *out)
+{
+    struct ws__summary s;
+
+    *out = 0;
+    if (!t->nsample)
+        return 0;
+    WS_TRY(ws__summarize(ctx, t->sample_ns, t->nsample, &s));
+    *out = s.median;
+    return 0;
+}
+
+static void count_verdicts(const struct ws__choice *c, struct ws_tune_row *row)
+{
+    for (size_t v = 0; v < WS_COUNT(row->verdicts); v++) {
+        row->verdicts[v] = c->verdicts[v];
+        if (v == WS__V_OK)
+            row->ok += c->verdicts[v];
+        else if (v == WS__V_FILTERED)
+            row->filtered += c->verdicts[v];
+        else
+            row->failed += c->verdicts[v];
+    }
+}
+
+static int fill_row(struct ws_spec *spec, struct ws__arena *a,
+                    const struct ws__choice *c, const struct ws__workload *w,
+                    struct ws_tune_row *row)
+{
+    struct ws_ctx *ctx = spec->ctx;
+    struct ws__buf b;
+    int rc = 0;
+
+    ws__buf_init(&b, ctx, 1 << 16);
+    WS_TRY_DONE(ws__workload_print(&b, spec->s->op, w));
+    row->workload = keep(a, &b);
+    row->name = w->name ? w->name : "";
+    row->speedup = c->speedup.value;
+    row->speedup_lo = c->speedup.lo;
+    row->speedup_hi = c->speedup.hi;
+    row->confirmed = c->confirmed;
+    count_verdicts(c, row);
+    if (c->have_default) {
+        WS_TRY_DONE(median_of(ctx, &c->dflt, &row->default_ns));
+        row->default_trial = c->dflt.id;
+    }
+    if (c->have_best) {
+        const struct ws__kernel *k = &spec->s->kernel[c->best.candidate.kernel];
+
+        WS_TRY_DONE(median_of(ctx, &c->best, &row->best_ns));
+        WS_TRY_DONE(ws__config_print(&b, k, &c->best.candidate.config));
+        row->kernel = k->name;
+        row->config = keep(a, &b);
+        row->trial = c->best.id;
+    }
+    if (!row->workload || (c->have_best && !row->config))
+        rc = WS_ENOMEM;
+done:
+    ws__buf_free(&b);
+    return rc;
+}
+
+static json_t *hash_json(struct ws__hash h)
+{
+    char hex[33];
+
+    ws__hash_hex(h, hex);
+    return json_string(hex);
+}
+
+static json_t *entry_json(const struct ws__choice *c,
+                          const struct ws_tune_row *row)
+{
+    return json_pack(
+        "{s:s, s:s?, s:s?, s:I, s:I, s:I, s:I, s:o, s:o, s:f, s:f, s:f, s:f, "
+        "s:f, s:b, s:i, s:I}",
+        "workload", row->workload, "kernel", row->kernel, "config", row->config,
+        "trial", (json_int_t)c->best.id, "default_trial",
+        (json_int_t)c->dflt.id, "pair_default_trial",
+        (json_int_t)c->pair_trial_a, "pair_trial", (json_int_t)c->pair_trial_b,
+        "candidate", hash_json(c->best.candidate_hash), "binary",
+        hash_json(c->best.res.binary), "time_ns", row->best_ns, "default_ns",
+        row->default_ns, "speedup", row->speedup, "speedup_lo", row->speedup_lo,
+        "speedup_hi", row->speedup_hi, "confirmed", row->confirmed, "cache",
+        (int)c->best.cache, "samples", (json_int_t)c->best.nsample);
+}
+
+static int dump(struct ws_ctx *ctx, struct ws__arena *a, json_t *j,
+                const char **out)
+{
+    char *text = j ? json_dumps(j, JSON_INDENT(1) | JSON_SORT_KEYS) : NULL;
+
+    json_decref(j);
+    *out = text ? ws__arena_strdup(a, text) : NULL;
+    free(text);
+    return *out ? 0 : ws__nomem(ctx);
+}
+
+static int evidence_text(struct ws_ctx *ctx, struct ws__arena *a,
+                         const struct ws__outcome *o,
+                         const struct ws_tune_result *r, const char **out)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < o->n; i++)
+        if (o->choice[i].have_best)
+            json_array_append_new(list, entry_json(&o->choice[i], &r->row[i]));
+    return dump(ctx, a,
+                json_pack("{s:s, s:s, s:o}", "store", r->store, "tool",
+                          WS_VERSION, "entries", list),
+                out);
+}
+
+static int device_text(struct ws_ctx *ctx, struct ws__arena *a,
+                       const struct ws__identity *id, const char **out)
+{
+    return dump(ctx, a,
+                json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "family",
+                          id->family, "device", id->device, "driver",
+                          id->driver, "compiler", id->compiler, "protocol",
+                          id->protocol, "units", (int)id->units, "identity",
+                          hash_json(id->hash)),
+                out);
+}
+
+/* Name and text pairs of the pack: op, kernels, sources, evidence. */
+static int pack_texts(struct ws_spec *spec, struct ws__arena *a,
+                      const struct ws__outcome *o,
+                      const struct ws_tune_result *r,
+                      const struct ws__identity *id, const char ***out)
+{
+    struct ws__spec *s = spec->s;
+    size_t n = 0;
+    const char **t =
+        ws__arena_alloc(a, 2 * (4 + 2 * s->nkernel) + 1, sizeof(*t));
+
+    if (!t)
+        return WS_ENOMEM;
+    t[n++] = "tool";
+    t[n++] = "wavesmith " WS_VERSION;
+    t[n++] = "device";
+    WS_TRY(device_text(spec->ctx, a, id, &t[n++]));
+    t[n++] = "evidence";
+    WS_TRY(evidence_text(spec->ctx, a, o, r, &t[n++]));
+    for (size_t k = 0; k < s->nkernel; k++) {
+        char *op = NULL, *kernel = NULL;
+
+        WS_TRY(ws__spec_to_text(s, k, &op, &kernel));
+        if (!k) {
+            t[n++] = "op";
+            t[n++] = ws__arena_strdup(a, op);
+        }
+        t[n++] = ws__arena_printf(a, "kernel:%zu", k);
+        t[n++] = ws__arena_strdup(a, kernel);
+        t[n++] = ws__arena_printf(a, "source:%zu", k);
+        t[n++] = s->kernel[k].source;
+        ws__free(spec->ctx, op);
+        ws__free(spec->ctx, kernel);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!t[i])
+            return ws__nomem(spec->ctx);
+    *out = t;
+    return 0;
+}
+
+/* The device that the guards of the pack are about. */
+static void device_vars(struct ws__measure *m, const struct ws__kernel *k,
+                        union wsrt_value *out)
+{
+    union wsrt_value vars[WS__MAX_SLOTS] = {{0}};
+
+    ws__measure_vars(m, k, 0, vars);
+    for (int v = 0; v < WS__NDEVICE_VARS; v++)
+        out[v] = vars[ws__kernel_device_slot(k, (enum ws__device_var)v)];
+}
+
+static int write_pack(struct ws_spec *spec, struct ws__arena *a,
+                      const char *path, const struct ws__outcome *o,
+                      const struct ws_tune_result *r, struct ws__measure *m)
+{
+    struct ws__spec *s = spec->s;
+    struct ws__pack_entry *e = ws__arena_alloc(a, o->n, sizeof(*e));
+    struct ws__pack_content c = {.op = s->op,
+                                 .kernel = s->kernel,
+                                 .nkernel = s->nkernel,
+                                 .entry = e};
+    const char **texts = NULL;
+
+    if (!e)
+        return WS_ENOMEM;
+    for (size_t i = 0; i < o->n; i++)
+        if (o->choice[i].have_best)
+            e[c.nentry++] = (struct ws__pack_entry){
+                .workload = &s->workload[i],
+                .candidate = o->choice[i].best.candidate,
+                .time_ns = r->row[i].best_ns,
+                .default_ns = r->row[i].default_ns,
+            };
+    if (!c.nentry)
+        return 0;
+    device_vars(m, &s->kernel[0], c.device);
+    WS_TRY(pack_texts(spec, a, o, r, &ws__measure_device(m)->id, &texts));
+    c.text = texts;
+    return ws__pack_write(spec->ctx, path, &c);
+}
+
+static int has_best(const struct ws__outcome *o)
+{
+    for (size_t i = 0; i < o->n; i++)
+        if (o->choice[i].have_best)
+            return 1;
+    return 0;
+}
+
+/* Geometric mean over everything attempted; what failed counts as 1. */
+static double geomean(const struct ws_tune_row *row, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += log(row[i].speedup > 0 ? row[i].speedup : 1.0);
+    return n ? exp(sum / (double)n) : 1.0;
+}
+
+int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
+                    const struct ws__outcome *o, struct ws__measure *m,
+                    struct ws_tune_result **out)
+{
+    struct ws_ctx *ctx = spec->ctx;
+    struct result *res = ws__alloc(ctx, 1, sizeof(*res));
+    struct ws_tune_row *row;
+    struct ws__arena *a;
+    char *store = NULL;
+    int rc;
+
+    if (!res)
+        return WS_ENOMEM;
+    a = &res->arena;
+    ws__arena_init(a, ctx);
+    res->r.priv = res;
+    row = ws__arena_alloc(a, o->n + 1, sizeof(*row));
+    store = opts->store ? ws__strdup(ctx, opts->store)
+                        : ws__path_join(ctx, spec->project, "store.db");
+    rc = row && store ? 0 : WS_ENOMEM;
+    for (size_t i = 0; i < o->n && !rc; i++)
+        rc = fill_row(spec, a, &o->choice[i], &spec->s->workload[i], &row[i]);
+    WS_TRY_DONE(rc);
+    res->r.row = row;
+    res->r.nrow = o->n;
+    res->r.trials = o->answered;
+    res->r.reused = o->reused;
+    res->r.filtered = o->filtered;
+    res->r.stopped = o->stopped;
+    res->r.geomean_speedup = geomean(row, o->n);
+    res->r.device = ws__arena_strdup(a, ws__measure_device(m)->id.device);
+    res->r.store = ws__arena_strdup(a, store);
+    if (opts->pack && has_best(o)) {
+        WS_TRY_DONE(write_pack(spec, a, opts->pack, o, &res->r, m));
+        res->r.pack = ws__arena_strdup(a, opts->pack);
+    }
+    *out = &res->r;
+    res = NULL;
+done:
+    ws__free(ctx, store);
+    if (res)
+        ws_tune_result_free(ctx, &res->r);
+    return rc;
+}

@@ -1,0 +1,175 @@
+/*
+ * plan_spec.c: specifications at the public interface, and the small
+ * look-ups (kernel by name, workload by name or axes) every command shares.
+ */
+#include "plan/plan.h"
+
+#include <stdlib.h>
+
+#include "base/fs.h"
+#include "base/banned.h"
+
+int ws__plan_wrap(struct ws_ctx *ctx, struct ws__spec *s, const char *project,
+                  struct ws_spec **out)
+{
+    struct ws_spec *w = ws__alloc(ctx, 1, sizeof(*w));
+
+    if (w)
+        w->project = project ? ws__strdup(ctx, project)
+                             : ws__path_join(ctx, s->dir, ".wavesmith");
+    if (!w || !w->project) {
+        ws__free(ctx, w);
+        ws__spec_free(s);
+        return WS_ENOMEM;
+    }
+    w->ctx = ctx;
+    w->s = s;
+    ws__arena_init(&w->arena, ctx);
+    *out = w;
+    return 0;
+}
+
+int ws_spec_open(struct ws_ctx *ctx, const char *path, const char *workloads,
+                 struct ws_spec **out)
+{
+    struct ws__spec_opts o = {.workloads = workloads,
+                              .share_dir = ctx->share_dir};
+    struct ws__spec *s = NULL;
+
+    *out = NULL;
+    WS_TRY(ws__spec_load(ctx, path, &o, &s));
+    return ws__plan_wrap(ctx, s, NULL, out);
+}
+
+void ws_spec_free(struct ws_spec *spec)
+{
+    if (!spec)
+        return;
+    ws__arena_free(&spec->arena);
+    ws__spec_free(spec->s);
+    ws__free(spec->ctx, spec->project);
+    ws__free(spec->ctx, spec);
+}
+
+size_t ws_spec_kernel_count(const struct ws_spec *spec)
+{
+    return spec->s->nkernel;
+}
+
+size_t ws_spec_workload_count(const struct ws_spec *spec)
+{
+    return spec->s->nworkload;
+}
+
+const char *ws_spec_kernel_name(const struct ws_spec *spec, size_t i)
+{
+    return i < spec->s->nkernel ? spec->s->kernel[i].name : NULL;
+}
+
+const char *ws_spec_project(const struct ws_spec *spec)
+{
+    return spec->project;
+}
+
+int ws__plan_cache_mode(struct ws_ctx *ctx, const char *text,
+                        enum ws__cache_mode *out)
+{
+    *out = WS__CACHE_DEFAULT;
+    if (!text)
+        return 0;
+    if (!strcmp(text, "cold"))
+        *out = WS__CACHE_COLD;
+    else if (!strcmp(text, "warm"))
+        *out = WS__CACHE_WARM;
+    else {
+        ws__fail(ctx, WS_EINVAL, "unknown cache mode '%s'", text);
+        return ws__hint(ctx, "cold or warm");
+    }
+    return 0;
+}
+
+int ws__plan_kernel(struct ws_spec *spec, const char *name, size_t *out)
+{
+    struct ws__buf names;
+
+    *out = 0;
+    if (!name)
+        return 0;
+    for (size_t i = 0; i < spec->s->nkernel; i++)
+        if (!strcmp(spec->s->kernel[i].name, name)) {
+            *out = i;
+            return 0;
+        }
+    ws__fail(spec->ctx, WS_EINVAL, "no kernel '%s' in '%s'", name,
+             spec->s->path);
+    ws__buf_init(&names, spec->ctx, 400);
+    for (size_t i = 0; i < spec->s->nkernel; i++)
+        ws__buf_printf(&names, "%s%s", i ? ", " : "", spec->s->kernel[i].name);
+    ws__fail(spec->ctx, WS_EINVAL, "no kernel '%s' in '%s'", name,
+             spec->s->path);
+    ws__hint(spec->ctx, "one of: %s", names.data ? names.data : "");
+    ws__buf_free(&names);
+    return WS_EINVAL;
+}
+
+int ws__plan_workload(struct ws_spec *spec, const char *text,
+                      struct ws__workload *out)
+{
+    struct ws__spec *s = spec->s;
+
+    if (!text) {
+        if (!s->nworkload) {
+            ws__fail(spec->ctx, WS_EINVAL, "'%s' names no workloads", s->path);
+            return ws__hint(spec->ctx, "say which: --workload axis=value,...");
+        }
+        *out = s->workload[0];
+        return 0;
+    }
+    for (size_t i = 0; i < s->nworkload; i++)
+        if (s->workload[i].name && !strcmp(s->workload[i].name, text)) {
+            *out = s->workload[i];
+            return 0;
+        }
+    return ws__spec_workload(s, text, out);
+}
+
+int ws__plan_need_op(struct ws_spec *spec, const char *command)
+{
+    struct ws__spec *s = spec->s;
+
+    if (s->kind == WS__SPEC_T1 || !s->op) {
+        ws__fail(spec->ctx, WS_EINVAL,
+                 "cannot %s '%s': a T1 file describes a space, not an "
+                 "operator that could be run",
+                 command, s->path);
+        return ws__hint(spec->ctx, "give a kernel file or an op folder; "
+                                   "'wavesmith space' reads T1 files");
+    }
+    if (!s->nkernel) {
+        ws__fail(spec->ctx, WS_EINVAL, "cannot %s '%s': it has no kernels",
+                 command, s->path);
+        return ws__hint(spec->ctx, "give a kernel file, or put kernel files "
+                                   "into the folder kernels/ beside the op");
+    }
+    return 0;
+}
+
+int ws__plan_measure(struct ws_spec *spec, const struct ws__workload *w,
+                     size_t nw, const char *device, const char *cache,
+                     unsigned builders, uint64_t seed, struct ws__measure **out)
+{
+    struct ws_ctx *ctx = spec->ctx;
+    struct ws__measure_opts o = {.device = device,
+                                 .builders = builders,
+                                 .seed = seed};
+
+    WS_TRY(ws__plan_cache_mode(ctx, cache, &o.cache));
+    if (!ctx->cache_dir) {
+        ctx->cache_dir = ws__path_join(ctx, spec->project, "cache");
+        if (!ctx->cache_dir)
+            return WS_ENOMEM;
+    }
+    WS_TRY(ws__fs_mkdirs(ctx, ctx->cache_dir));
+    return ws__measure_open(ctx, spec->s->op, spec->s->kernel, spec->s->nkernel,
+                            w, nw, &o, out);
+}

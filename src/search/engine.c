@@ -1,0 +1,288 @@
+/*
+ * engine.c: the ask/tell engine: defaults, screening, finalists.
+ *
+ * The discipline that makes a run resumable: ask up to `parallel` questions,
+ * announce those that must be evaluated, answer them in the order asked, then
+ * tell them all in that order. What a strategy sees is so a function of the
+ * answers alone. A resumed run asks again; the answers that the journal holds
+ * are told in place of evaluating, batch by batch, until the journal has no
+ * more. If a budget cuts a batch short, the questions asked are a prefix of
+ * the whole batch, so a larger budget continues where the smaller one ended.
+ *
+ * Budget: only screening questions that some run really answered count.
+ * Repeats and filtered candidates are free; a strategy that asks nothing else
+ * for very long is taken to be at its end.
+ */
+#include "search/engine.h"
+
+#include "base/clock.h"
+
+#include "base/banned.h"
+
+/* Free answers in a row. A filter that leaves less than one in this many
+ * configs deserves a constraint instead. */
+#define IDLE_MAX 100000
+
+static int check_arguments(const struct ws__problem_space *p,
+                           const struct ws__engine_opts *o)
+{
+    if (!p->nkernel || !p->nworkload)
+        return ws__fail(p->ctx, WS_EINVAL, "no %s to tune",
+                        p->nkernel ? "workload" : "kernel");
+    if (o->strategy && ws__strategy_find(o->strategy))
+        return 0;
+    return ws__fail(p->ctx, WS_EINVAL, "strategy '%s' is not known",
+                    o->strategy ? o->strategy : "");
+}
+
+static int unknown_strategy(struct ws_ctx *ctx)
+{
+    struct ws__buf b;
+    int rc = WS_EINVAL;
+
+    ws__buf_init(&b, ctx, 400);
+    for (size_t i = 0; ws__strategy_table[i]; i++)
+        ws__buf_printf(&b, "%s%s", i ? ", " : "", ws__strategy_table[i]->name);
+    if (!b.failed)
+        rc = ws__hint(ctx, "strategies: %s", b.data ? b.data : "none");
+    ws__buf_free(&b);
+    return rc;
+}
+
+/* The default of the first kernel whose default is valid for the workload. */
+static int default_of(struct ws__engine *e, size_t w, struct ws__candidate *c)
+{
+    memset(c, 0, sizeof(*c));
+    for (size_t k = 0; k < e->p->nkernel; k++) {
+        int rc;
+
+        c->kernel = (uint32_t)k;
+        ws__config_default(&e->p->kernel[k], &c->config);
+        rc = ws__space_valid(e->p->spaces[k * e->p->nworkload + w], &c->config,
+                             NULL);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int tell_all(struct ws__engine *e, size_t n, bool *useful)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct ws__answer *a = e->pending[i].ready;
+
+        if (!a->told && a->t[0].verdict != WS__V_FILTERED)
+            *useful = true;
+        a->told = true;
+        WS_TRY(e->ops->tell(e->state, &a->t[0]));
+    }
+    return 0;
+}
+
+/* Answers, tells, forgets the batch. */
+static int run_batch(struct ws__engine *e, size_t n, bool *useful)
+{
+    size_t answered;
+    int rc = ws__engine_batch(e, e->pending, n, &answered);
+
+    if (rc >= 0)
+        rc = tell_all(e, n, useful);
+    ws__pending_clear(e, e->pending, n);
+    return rc;
+}
+
+static int ask_defaults(struct ws__engine *e)
+{
+    bool useful;
+    size_t n = 0;
+
+    e->stage = "default";
+    for (size_t w = 0; w < e->p->nworkload; w++) {
+        struct ws__question q = {.workload = (uint32_t)w, .effort = WS__NORMAL};
+        int rc = default_of(e, w, &q.a);
+
+        if (rc > 0)
+            rc = ws__pending_make(e, &q, e->pending, n++);
+        if (rc < 0) {
+            ws__pending_clear(e, e->pending, n);
+            return rc;
+        }
+    }
+    return run_batch(e, n, &useful);
+}
+
+/* A question outside the space is a fault of the strategy. */
+static int check_question(struct ws__engine *e, const struct ws__question *q)
+{
+    const struct ws__problem_space *p = e->p;
+    int rc = 0;
+
+    if (q->a.kernel < p->nkernel && q->workload < p->nworkload)
+        rc =
+            ws__space_valid(p->spaces[q->a.kernel * p->nworkload + q->workload],
+                            &q->a.config, NULL);
+    if (rc)
+        return rc < 0 ? rc : 0;
+    return ws__fail(e->ctx, WS_EBUG,
+                    "strategy '%s' asks for a config outside of the space",
+                    e->ops->name);
+}
+
+/* Room in the budget for one more, given those just asked for. */
+static bool affordable(const struct ws__engine *e, size_t fresh)
+{
+    return !e->opts->budget_trials || e->done + fresh < e->opts->budget_trials;
+}
+
+static size_t count_fresh(const struct ws__engine *e, size_t n)
+{
+    size_t fresh = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct ws__pending *p = &e->pending[i];
+
+        fresh += p->fresh &&
+                 (p->evaluate || p->ready->t[0].verdict != WS__V_FILTERED);
+    }
+    return fresh;
+}
+
+/* Asks for a batch: its size, and *end if the strategy has no more. */
+static int ask_batch(struct ws__engine *e, size_t *n, bool *end)
+{
+    size_t want = e->opts->parallel ? e->opts->parallel : 1;
+
+    for (*n = 0; *n < want && affordable(e, count_fresh(e, *n));) {
+        struct ws__question q = {.effort = WS__SCREEN};
+        int rc = e->ops->ask(e->state, &q.a, &q.workload);
+
+        if (rc == WS_EDONE) {
+            *end = true;
+            return 0;
+        }
+        if (rc == WS__ASK_WAIT && *n)
+            return 0;
+        if (rc > 0)
+            return ws__fail(e->ctx, WS_EBUG, "strategy '%s' waits for nothing",
+                            e->ops->name);
+        WS_TRY(rc);
+        e->asked++;
+        WS_TRY(check_question(e, &q));
+        WS_TRY(ws__pending_make(e, &q, e->pending, (*n)++));
+    }
+    return 0;
+}
+
+static bool is_spent(const struct ws__engine *e)
+{
+    return !affordable(e, 0) ||
+           (e->opts->budget_ns &&
+            ws__engine_elapsed_ns(e) >= e->opts->budget_ns);
+}
+
+static int screen(struct ws__engine *e)
+{
+    size_t idle = 0;
+    bool end = false;
+
+    e->stage = "search";
+    while (!end && !is_spent(e) && idle < IDLE_MAX) {
+        bool useful = false;
+        size_t n = 0;
+        int rc = ws__check_stop(e->ctx);
+
+        if (rc >= 0)
+            rc = ask_batch(e, &n, &end);
+        if (rc < 0) {
+            ws__pending_clear(e, e->pending, n);
+            return rc;
+        }
+        WS_TRY(run_batch(e, n, &useful));
+        idle = useful ? 0 : idle + n;
+    }
+    return 0;
+}
+
+static int prepare(struct ws__engine *e)
+{
+    size_t room = e->p->nworkload;
+
+    if (e->opts->parallel > room)
+        room = e->opts->parallel;
+    e->next_id = 1;
+    e->work = ws__alloc(e->ctx, e->p->nworkload, sizeof(*e->work));
+    e->pending = ws__alloc(e->ctx, room, sizeof(*e->pending));
+    if (!e->work || !e->pending)
+        return WS_ENOMEM;
+    WS_TRY(ws__engine_identify(e));
+    return ws__engine_load(e);
+}
+
+/* Search, then choose. Stops are kept in out->stopped, errors returned. */
+static int run(struct ws__engine *e, struct ws__outcome *out)
+{
+    int rc;
+
+    WS_TRY(prepare(e));
+    out->choice = ws__alloc(e->ctx, e->p->nworkload, sizeof(*out->choice));
+    if (!out->choice)
+        return WS_ENOMEM;
+    out->n = e->p->nworkload;
+    WS_TRY(e->ops->start(e->p, &e->state));
+    rc = ask_defaults(e);
+    if (rc >= 0)
+        rc = screen(e);
+    if (e->ops->end)
+        e->ops->end(e->state);
+    if (rc < 0 && !ws__engine_is_stop(rc))
+        return rc;
+    out->stopped = rc;
+    rc = ws__engine_confirm(e, out->stopped, out->choice);
+    if (rc < 0 && !ws__engine_is_stop(rc))
+        return rc;
+    out->stopped = rc;
+    return 0;
+}
+
+int ws__engine_run(const struct ws__problem_space *p,
+                   const struct ws__evaluator *ev, const struct ws__journal *j,
+                   struct ws__run *run_key, const struct ws__engine_opts *opts,
+                   struct ws__outcome *out)
+{
+    struct ws__engine e = {
+        .ctx = p->ctx, .p = p, .ev = ev, .run = run_key, .opts = opts};
+    int rc, ended = 0;
+
+    memset(out, 0, sizeof(*out));
+    rc = check_arguments(p, opts);
+    if (rc < 0)
+        return p->nkernel && p->nworkload ? unknown_strategy(p->ctx) : rc;
+    e.j = j && j->ops ? j : NULL;
+    e.ops = ws__strategy_find(opts->strategy);
+    e.started_ns = ws__now_ns();
+    if (e.j)
+        WS_TRY(e.j->ops->begin(e.j->self, run_key));
+    rc = run(&e, out);
+    if (e.j)
+        ended = e.j->ops->end(e.j->self, run_key);
+    out->asked = e.asked;
+    out->answered = e.n;
+    out->reused = e.reused;
+    out->filtered = e.filtered;
+    ws__engine_clear(&e);
+    if (rc >= 0 && ended < 0)
+        out->stopped = out->stopped ? out->stopped : ended;
+    if (rc < 0)
+        ws__outcome_clear(p->ctx, out);
+    return rc < 0 ? rc : 0;
+}
+
+void ws__outcome_clear(struct ws_ctx *ctx, struct ws__outcome *o)
+{
+    for (size_t i = 0; o->choice && i < o->n; i++) {
+        ws__trial_clear(ctx, &o->choice[i].dflt);
+        ws__trial_clear(ctx, &o->choice[i].best);
+    }
+    ws__free(ctx, o->choice);
+    memset(o, 0, sizeof(*o));
+}

@@ -1,0 +1,99 @@
+/*
+ * engine.h: private to the folder: the state of a run of the engine.
+ *
+ * Everything that was ever answered, in this process or in an earlier one of
+ * the same run, is one `struct ws__answer` in one table. Replaying is nothing
+ * but filling that table from the journal before the strategy is asked the
+ * same questions again: what the table knows is not evaluated.
+ */
+#ifndef WS_ENGINE_H
+#define WS_ENGINE_H
+
+#include "search/search.h"
+
+struct ws__answer {
+    struct ws__hash key;
+    struct ws__question q;
+    bool told;     /* to the strategy, in this process */
+    bool recorded; /* came with the journal */
+    bool reused;   /* made by another run */
+    size_t n;
+    struct ws__trial t[2]; /* [1]: of a pair */
+};
+
+/* A question on its way: resolved when asked, answered in order. */
+struct ws__pending {
+    struct ws__question q;
+    struct ws__hash key;
+    struct ws__answer *ready; /* known, filtered, or found elsewhere */
+    bool fresh;               /* not in the table when asked */
+    bool evaluate;
+};
+
+struct ws__workload_state {
+    const struct ws__answer *dflt, *best; /* best: ok, lowest score */
+    double default_ns, best_ns;           /* 0: none */
+    struct ws__hash hash;
+    struct ws__instance *instance; /* NULL: unknown */
+};
+
+struct ws__engine {
+    struct ws_ctx *ctx;
+    const struct ws__problem_space *p;
+    const struct ws__evaluator *ev;
+    const struct ws__journal *j; /* NULL: none */
+    struct ws__run *run;
+    const struct ws__engine_opts *opts;
+    const struct ws__strategy_ops *ops;
+    void *state;
+    struct ws__answer **answer; /* in the order answered */
+    size_t n, cap;
+    size_t *index, nindex; /* open hash: number in `answer` plus one */
+    struct ws__pending *pending;
+    struct ws__workload_state *work;
+    uint64_t next_id;
+    uint64_t started_ns, before_ns; /* before: spent by earlier processes */
+    uint64_t asked, done, ok, failed, filtered, reused;
+    const char *stage;
+};
+
+/* --- engine_table.c --- */
+struct ws__hash ws__question_key(const struct ws__question *q);
+struct ws__answer *ws__engine_find(struct ws__engine *e, struct ws__hash key);
+struct ws__answer *ws__answer_new(struct ws_ctx *ctx,
+                                  const struct ws__question *q,
+                                  struct ws__hash key);
+void ws__answer_free(struct ws_ctx *ctx, struct ws__answer *a);
+/* Takes `a` (frees it on failure) and counts it. */
+int ws__engine_insert_take(struct ws__engine *e, struct ws__answer *a);
+int ws__engine_load(struct ws__engine *e); /* the journal's answers */
+void ws__engine_clear(struct ws__engine *e);
+
+/* --- engine_answer.c --- */
+/* Hashes and shapes of the workloads, for the journal's other runs. */
+int ws__engine_identify(struct ws__engine *e);
+/* What is known of q without evaluating; q's id is set if it is new. */
+int ws__pending_make(struct ws__engine *e, const struct ws__question *q,
+                     struct ws__pending *batch, size_t n);
+/* Answers a batch in order; each is in table and journal before the next.
+ * On failure *answered says how many were. */
+int ws__engine_batch(struct ws__engine *e, struct ws__pending *batch, size_t n,
+                     size_t *answered);
+void ws__pending_clear(struct ws__engine *e, struct ws__pending *batch,
+                       size_t n);
+
+/* --- engine_confirm.c --- */
+/* Fills the choices, interleaving finalists unless `stopped`. Returns 0 or
+ * the code that ended it; the choices are filled then, too, except after
+ * WS_ENOMEM. */
+int ws__engine_confirm(struct ws__engine *e, int stopped,
+                       struct ws__choice *choice);
+
+/* --- engine_progress.c --- */
+void ws__engine_progress(struct ws__engine *e, const struct ws__answer *a);
+uint64_t ws__engine_elapsed_ns(const struct ws__engine *e);
+
+/* Codes that end a run early with what is known. */
+bool ws__engine_is_stop(int code);
+
+#endif

@@ -1,0 +1,311 @@
+/*
+ * engine_confirm.c: which candidate is the best, by evidence.
+ *
+ * Screening ranks candidates by few samples, taken minutes apart; the best of
+ * many noisy figures looks better than it is. So the first few of a workload
+ * are measured again, each interleaved with the default in one block, and the
+ * speed-up is the bootstrapped ratio of these paired samples alone.
+ *
+ * A candidate may replace the default if the lower end of its interval is
+ * above 1. Of several such, the one with the highest lower end wins: a ratio
+ * that is well supported beats one that is larger but vague. Ties go to the
+ * larger ratio, then to the one screened first.
+ *
+ * If the default has no time, the two best candidates are interleaved with
+ * each other (one alone is measured again alone): the best is known then, the
+ * speed-up is not, and stays 1.
+ *
+ * If the run was stopped or no pair could be had (a recording without it),
+ * the screening samples decide by the same rule, unpaired, and the choice is
+ * not marked as confirmed.
+ */
+#include "search/engine.h"
+
+#include <math.h>
+
+#include "base/banned.h"
+
+#define FINALISTS 3
+
+/* A candidate that screened this much slower than the default is no finalist:
+ * noise between two screenings is a few percent. */
+#define HOPELESS 1.1
+
+struct finals {
+    struct ws__engine *e;
+    const struct ws__answer **list; /* best first */
+    struct ws__pending *batch;
+    size_t max, n;
+    uint32_t workload;
+    int stopped;
+    struct ws__choice *choice;
+};
+
+static bool is_ok(const struct ws__trial *t)
+{
+    return t->verdict == WS__V_OK && t->nsample;
+}
+
+static double score(const struct finals *f, const struct ws__answer *a)
+{
+    return ws__trial_score(f->e->ctx, &a->t[0]);
+}
+
+/* Puts an answer into the sorted list of the best `max`; earlier ones stay
+ * before later ones of the same score. */
+static void rank_in(struct finals *f, const struct ws__answer *a)
+{
+    double s = score(f, a);
+    size_t i;
+
+    if (f->n == f->max && s >= score(f, f->list[f->n - 1]))
+        return;
+    if (f->n < f->max)
+        f->n++;
+    for (i = f->n - 1; i > 0 && s < score(f, f->list[i - 1]); i--)
+        f->list[i] = f->list[i - 1];
+    f->list[i] = a;
+}
+
+static void find_finalists(struct finals *f)
+{
+    const struct ws__workload_state *w = &f->e->work[f->workload];
+
+    f->n = 0;
+    for (size_t i = 0; i < f->e->n; i++) {
+        const struct ws__answer *a = f->e->answer[i];
+
+        if (a->q.workload != f->workload || a->q.effort == WS__CONFIRM)
+            continue;
+        if (a->q.effort == WS__SCREEN)
+            f->choice->verdicts[a->t[0].verdict & 15]++;
+        if (!is_ok(&a->t[0]) || a == w->dflt)
+            continue;
+        if (w->default_ns > 0 && score(f, a) > w->default_ns * HOPELESS)
+            continue;
+        rank_in(f, a);
+    }
+}
+
+static int keep_trial(struct finals *f, const struct ws__trial *from,
+                      struct ws__trial *to)
+{
+    ws__trial_clear(f->e->ctx, to);
+    return ws__trial_copy(f->e->ctx, from, to);
+}
+
+/* One more question of the batch; those not known are left out once the run
+ * is stopped. */
+static int add_question(struct finals *f, const struct ws__candidate *a,
+                        const struct ws__candidate *b, size_t *n)
+{
+    struct ws__question q = {.a = *a, .workload = f->workload};
+
+    q.effort = WS__CONFIRM;
+    if (b) {
+        q.pair = true;
+        q.b = *b;
+    }
+    if (f->stopped && !ws__engine_find(f->e, ws__question_key(&q)))
+        return 0;
+    WS_TRY(ws__pending_make(f->e, &q, f->batch, *n));
+    ++*n;
+    return 0;
+}
+
+/* Answers the batch; one that a recording does not hold is skipped. Leaves
+ * .ready NULL where there is no answer. */
+static int answer_all(struct finals *f, size_t n)
+{
+    size_t at = 0, done;
+
+    while (at < n && !f->stopped) {
+        int rc = ws__engine_batch(f->e, f->batch + at, n - at, &done);
+
+        at += done;
+        if (rc == WS_EMISS) {
+            at++;
+            continue;
+        }
+        if (rc < 0 && !ws__engine_is_stop(rc))
+            return rc;
+        if (rc < 0)
+            f->stopped = rc;
+    }
+    return 0;
+}
+
+static const struct ws__answer *answered(const struct ws__pending *p)
+{
+    return p->fresh ? NULL : p->ready;
+}
+
+static int ratio_of(struct finals *f, const struct ws__trial *a,
+                    const struct ws__trial *b, bool paired, uint64_t salt,
+                    struct ws__ratio *r)
+{
+    return ws__ratio_bootstrap(f->e->ctx, a->sample_ns, a->nsample,
+                               b->sample_ns, b->nsample,
+                               paired && a->nsample == b->nsample,
+                               f->e->opts->seed ^ salt, r);
+}
+
+static int take_pair(struct finals *f, const struct ws__answer *a,
+                     const struct ws__ratio *r, bool replaces)
+{
+    struct ws__choice *c = f->choice;
+
+    c->confirmed = true;
+    c->pair_trial_a = a->t[0].id;
+    c->pair_trial_b = a->t[1].id;
+    WS_TRY(keep_trial(f, &a->t[0], &c->dflt));
+    if (replaces)
+        c->speedup = *r;
+    return keep_trial(f, &a->t[replaces], &c->best);
+}
+
+static bool better(const struct ws__ratio *r, const struct ws__ratio *best)
+{
+    return r->lo > best->lo || (r->lo == best->lo && r->value > best->value);
+}
+
+/* The pairs with the default; true in *some if one was measured. */
+static int judge_pairs(struct finals *f, size_t n, bool *some)
+{
+    struct ws__ratio best = {-INFINITY, -INFINITY, -INFINITY};
+    const struct ws__answer *winner = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct ws__answer *a = answered(&f->batch[i]);
+        struct ws__ratio r;
+
+        if (!a || !is_ok(&a->t[0]))
+            continue;
+        *some = true;
+        if (!is_ok(&a->t[1]))
+            continue;
+        WS_TRY(ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, &r));
+        if (winner && !better(&r, &best))
+            continue;
+        winner = a;
+        best = r;
+    }
+    return winner ? take_pair(f, winner, &best, best.lo > 1) : 0;
+}
+
+static int judge_screening(struct finals *f)
+{
+    const struct ws__answer *d = f->e->work[f->workload].dflt;
+    struct ws__ratio r;
+
+    if (!f->n)
+        return 0;
+    WS_TRY(ratio_of(f, &d->t[0], &f->list[0]->t[0], false, f->list[0]->key.lo,
+                    &r));
+    if (r.lo <= 1)
+        return 0;
+    f->choice->speedup = r;
+    return keep_trial(f, &f->list[0]->t[0], &f->choice->best);
+}
+
+static int against_default(struct finals *f)
+{
+    const struct ws__answer *d = f->e->work[f->workload].dflt;
+    bool some = false;
+    size_t n = 0;
+    int rc = 0;
+
+    f->choice->have_default = f->choice->have_best = true;
+    WS_TRY(keep_trial(f, &d->t[0], &f->choice->best));
+    for (size_t i = 0; i < f->n && rc >= 0; i++)
+        rc = add_question(f, &d->q.a, &f->list[i]->q.a, &n);
+    if (rc >= 0)
+        rc = answer_all(f, n);
+    if (rc >= 0)
+        rc = judge_pairs(f, n, &some);
+    ws__pending_clear(f->e, f->batch, n);
+    if (rc >= 0 && !some)
+        rc = judge_screening(f);
+    return rc;
+}
+
+/* Of a pair without the default: the second unless the first is faster or
+ * the only one that is right. */
+static int judge_two(struct finals *f, const struct ws__answer *a)
+{
+    struct ws__ratio r;
+    size_t best = 1;
+
+    f->choice->have_best = is_ok(&a->t[0]) || is_ok(&a->t[1]);
+    if (!f->choice->have_best)
+        return 0;
+    if (!is_ok(&a->t[1])) {
+        best = 0;
+    } else if (is_ok(&a->t[0])) {
+        WS_TRY(ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, &r));
+        best = r.hi >= 1;
+    }
+    f->choice->pair_trial_a = a->t[0].id;
+    f->choice->pair_trial_b = a->t[1].id;
+    return keep_trial(f, &a->t[best], &f->choice->best);
+}
+
+static int without_default(struct finals *f)
+{
+    const struct ws__answer *a;
+    size_t n = 0;
+    int rc;
+
+    if (!f->n)
+        return 0;
+    f->choice->have_best = true;
+    WS_TRY(keep_trial(f, &f->list[0]->t[0], &f->choice->best));
+    if (f->n > 1)
+        rc = add_question(f, &f->list[1]->q.a, &f->list[0]->q.a, &n);
+    else
+        rc = add_question(f, &f->list[0]->q.a, NULL, &n);
+    if (rc >= 0)
+        rc = answer_all(f, n);
+    a = n ? answered(&f->batch[0]) : NULL;
+    if (rc >= 0 && a && a->n == 2)
+        rc = judge_two(f, a);
+    else if (rc >= 0 && a && is_ok(&a->t[0]))
+        rc = keep_trial(f, &a->t[0], &f->choice->best);
+    else if (a)
+        f->choice->have_best = false;
+    ws__pending_clear(f->e, f->batch, n);
+    return rc;
+}
+
+static int choose(struct finals *f)
+{
+    const struct ws__answer *d = f->e->work[f->workload].dflt;
+
+    f->choice->speedup = (struct ws__ratio){1, 1, 1};
+    find_finalists(f);
+    if (d)
+        WS_TRY(keep_trial(f, &d->t[0], &f->choice->dflt));
+    return d && is_ok(&d->t[0]) ? against_default(f) : without_default(f);
+}
+
+int ws__engine_confirm(struct ws__engine *e, int stopped,
+                       struct ws__choice *choice)
+{
+    struct finals f = {.e = e, .stopped = stopped};
+    int rc = 0;
+
+    f.max = e->opts->finalists ? e->opts->finalists : FINALISTS;
+    e->stage = "confirm";
+    f.list = ws__alloc(e->ctx, f.max, sizeof(*f.list));
+    f.batch = ws__alloc(e->ctx, f.max, sizeof(*f.batch));
+    if (!f.list || !f.batch)
+        rc = WS_ENOMEM;
+    for (size_t w = 0; w < e->p->nworkload && rc >= 0; w++) {
+        f.workload = (uint32_t)w;
+        f.choice = &choice[w];
+        rc = choose(&f);
+    }
+    ws__free(e->ctx, f.list);
+    ws__free(e->ctx, f.batch);
+    return rc < 0 ? rc : f.stopped;
+}

@@ -1,0 +1,433 @@
+/*
+ * t_engine.c: the engine: memory, budget, filter, stops, reuse, finalists.
+ */
+#include "search/t_search.h"
+
+#include "search/shuffle.h"
+
+static struct t_world world, other;
+
+static void test_unknown_strategy(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    t_world_case(&world, &ctx, 1, 1, 4);
+    assert_int_equal(t_world_run(&world, "nosuch", 10, 1, &out), WS_EINVAL);
+    assert_non_null(strstr(ws_ctx_error(ctx)->hint, "random"));
+    assert_false(world.journal.busy);
+    t_world_free(&world);
+    ws_ctx_free(ctx);
+}
+
+static void test_budget(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+    size_t screened = 0, pairs = 0;
+
+    (void)state;
+    t_world_case(&world, &ctx, 1, 2, 6);
+    assert_int_equal(t_world_run(&world, "random", 25, 4, &out), 0);
+    for (size_t i = 0; i < world.journal.n; i++) {
+        const struct ws__question *q = &world.journal.rec[i].q;
+
+        assert_int_equal(q->id, i + 1);
+        screened += q->effort == WS__SCREEN;
+        pairs += q->pair;
+    }
+    assert_int_equal(screened, 25);
+    assert_in_range(pairs, 1, 6);
+    assert_int_equal(out.stopped, 0);
+    assert_int_equal(out.n, 2);
+    assert_int_equal(out.answered, 2 + 25 + pairs);
+    for (size_t i = 0; i < out.n; i++) {
+        assert_true(out.choice[i].have_default);
+        assert_true(out.choice[i].have_best);
+        assert_true(out.choice[i].confirmed);
+        assert_true(out.choice[i].speedup.lo > 1);
+        assert_true(out.choice[i].pair_trial_b ==
+                    out.choice[i].pair_trial_a + 1);
+    }
+    ws__outcome_clear(ctx, &out);
+    t_world_free(&world);
+    ws_ctx_free(ctx);
+}
+
+/* Two configs look twice as fast when screened; pairs tell the truth. */
+static void test_overrated(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+    struct ws__candidate d = {0};
+
+    (void)state;
+    t_world_case(&world, &ctx, 1, 1, 3);
+    /* The default is the bottom of the bowl: nothing can be better. */
+    for (size_t i = 0; i < 4; i++) {
+        world.kernels[0].param[i].dflt = i < 3 ? 2 : 1;
+        d.config.at[i] = i < 3 ? 2 : 1;
+    }
+    d.config.n = 4;
+    world.overrated = true;
+    assert_int_equal(t_world_run(&world, "grid", 0, 1, &out), 0);
+    assert_true(ws__config_eq(&out.choice[0].best.candidate.config, &d.config));
+    assert_true(out.choice[0].speedup.value >= 1);
+    assert_true(out.choice[0].speedup.value <= 1);
+    assert_true(out.choice[0].confirmed);
+    ws__outcome_clear(ctx, &out);
+    t_world_free(&world);
+    ws_ctx_free(ctx);
+}
+
+static void test_filter(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+    uint64_t filtered = 0;
+
+    (void)state;
+    t_world_case(&world, &ctx, 1, 2, 6);
+    t_world_filter(&world, 3);
+    assert_int_equal(t_world_run(&world, "random", 30, 3, &out), 0);
+    for (size_t i = 0; i < world.journal.n; i++)
+        filtered += world.journal.rec[i].t[0].verdict == WS__V_FILTERED;
+    assert_true(filtered > 5);
+    assert_int_equal(out.filtered, filtered);
+    assert_int_equal(out.choice[0].verdicts[WS__V_FILTERED] +
+                         out.choice[1].verdicts[WS__V_FILTERED],
+                     filtered);
+    assert_int_equal(out.choice[0].verdicts[WS__V_OK] +
+                         out.choice[1].verdicts[WS__V_OK],
+                     30);
+    assert_int_equal(world.answers + filtered, world.journal.n);
+    ws__outcome_clear(ctx, &out);
+    t_world_free(&world);
+    ws_ctx_free(ctx);
+}
+
+static void test_stops(void **state)
+{
+    static const int codes[] = {WS_ECANCEL, WS_ETIMEOUT, WS_EDEVICE, WS_ECRASH};
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(codes); i++) {
+        t_world_case(&world, &ctx, 1, 2, 6);
+        world.stop_at = 21;
+        world.stop_code = codes[i];
+        assert_int_equal(t_world_run(&world, "random", 100, 4, &out), 0);
+        assert_int_equal(out.stopped, codes[i]);
+        assert_int_equal(world.journal.n, 20);
+        assert_true(out.choice[0].have_best);
+        assert_false(out.choice[0].confirmed);
+        assert_true(out.choice[0].speedup.lo > 1);
+        ws__outcome_clear(ctx, &out);
+        t_world_free(&world);
+        ws_ctx_free(ctx);
+    }
+}
+
+/* A device that is lost once comes back. */
+static void test_device_returns(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    t_world_case(&world, &ctx, 1, 1, 6);
+    world.stop_at = 9;
+    world.stop_code = WS_ECRASH;
+    world.once = true;
+    assert_int_equal(t_world_run(&world, "random", 30, 4, &out), 0);
+    assert_int_equal(out.stopped, 0);
+    assert_true(out.choice[0].confirmed);
+    assert_int_equal(world.journal.n, world.answers);
+    ws__outcome_clear(ctx, &out);
+    t_world_free(&world);
+    ws_ctx_free(ctx);
+}
+
+/* A finished run is answered from the journal alone. */
+static void test_finished(void **state)
+{
+    struct ws__outcome a, b;
+    struct ws_ctx *ctx;
+    size_t answers;
+
+    (void)state;
+    t_world_case(&world, &ctx, 1, 2, 6);
+    assert_int_equal(t_world_run(&world, "random", 30, 4, &a), 0);
+    answers = world.answers;
+    assert_int_equal(t_world_run(&world, "random", 30, 4, &b), 0);
+    assert_int_equal(world.answers, answers);
+    assert_int_equal(b.reused, answers);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(
+            t_same(&a.choice[i].best.candidate, &b.choice[i].best.candidate));
+        assert_int_equal(a.choice[i].pair_trial_b, b.choice[i].pair_trial_b);
+    }
+    ws__outcome_clear(ctx, &a);
+    ws__outcome_clear(ctx, &b);
+    /* A stored question that cannot be of this space is damage. */
+    world.journal.rec[5].q.a.config.at[0] = 99;
+    assert_int_equal(t_world_run(&world, "random", 30, 4, &b), WS_ECORRUPT);
+    t_world_free(&world);
+    ws_ctx_free(ctx);
+}
+
+static void test_no_time(void **state)
+{
+    struct ws__evaluator ev = {&t_evaluator_ops, &world};
+    struct ws__engine_opts o = {.strategy = "random", .budget_ns = 1};
+    struct ws__run run = {.name = "toy"};
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    t_world_case(&world, &ctx, 1, 2, 5);
+    assert_int_equal(ws__engine_run(&world.p, &ev, NULL, &run, &o, &out), 0);
+    assert_int_equal(out.answered, 2);
+    assert_true(out.choice[1].have_default && out.choice[1].have_best);
+    assert_false(out.choice[1].confirmed);
+    ws__outcome_clear(ctx, &out);
+    t_world_free(&world);
+    ws_ctx_free(ctx);
+}
+
+static void test_full_journal(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    t_world_case(&world, &ctx, 1, 1, 6);
+    world.journal.full_at = 10;
+    assert_int_equal(t_world_run(&world, "random", 100, 4, &out), 0);
+    assert_int_equal(out.stopped, WS_EFULL);
+    assert_int_equal(out.answered, 10); /* the one not kept, too */
+    assert_false(world.journal.busy);
+    ws__outcome_clear(ctx, &out);
+    world.journal.busy = true;
+    assert_int_equal(t_world_run(&world, "random", 100, 4, &out), WS_EBUSY);
+    t_world_free(&world);
+    ws_ctx_free(ctx);
+}
+
+static void test_hard_error(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    t_world_case(&world, &ctx, 1, 1, 6);
+    world.stop_at = 5;
+    world.stop_code = WS_EREFERENCE;
+    assert_int_equal(t_world_run(&world, "random", 100, 1, &out),
+                     WS_EREFERENCE);
+    assert_null(out.choice);
+    assert_false(world.journal.busy);
+    t_world_free(&world);
+    ws_ctx_free(ctx);
+}
+
+/* A recording that holds only a part: misses are filtered, not failures. */
+static void test_miss(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    t_world_case(&world, &ctx, 1, 1, 3);
+    world.stop_at = 21;
+    world.stop_code = WS_EMISS;
+    assert_int_equal(t_world_run(&world, "grid", 0, 1, &out), 0);
+    assert_int_equal(out.stopped, 0);
+    assert_int_equal(out.filtered, 54 - 20);
+    assert_true(out.choice[0].have_best);
+    assert_false(out.choice[0].confirmed);
+    ws__outcome_clear(ctx, &out);
+    t_world_free(&world);
+    ws_ctx_free(ctx);
+}
+
+/* What another run measured is not measured again, failures included. */
+static void test_reuse(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx, *ctx2;
+    size_t singles = 0;
+
+    (void)state;
+    t_world_case(&other, &ctx2, 1, 2, 4);
+    other.fail_one_in = 5;
+    assert_int_equal(t_world_run(&other, "grid", 0, 2, &out), 0);
+    ws__outcome_clear(ctx2, &out);
+    t_world_case(&world, &ctx, 1, 2, 4);
+    world.fail_one_in = 5;
+    world.journal.elsewhere = &other.journal;
+    assert_int_equal(t_world_run(&world, "random", 0, 2, &out), 0);
+    for (size_t i = 0; i < world.journal.n; i++)
+        singles += world.journal.rec[i].n == 1;
+    assert_int_equal(singles, 2 * 128);
+    assert_int_equal(out.reused, singles);
+    assert_int_equal(world.answers, world.journal.n - singles);
+    ws__outcome_clear(ctx, &out);
+    t_world_free(&world);
+    t_world_free(&other);
+    ws_ctx_free(ctx);
+    ws_ctx_free(ctx2);
+}
+
+static void test_default_fails(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    for (size_t values = 1; values <= 4; values += 3) {
+        t_world_case(&world, &ctx, 1, 1, values);
+        world.default_fails = true;
+        assert_int_equal(t_world_run(&world, "grid", 0, 1, &out), 0);
+        assert_false(out.choice[0].have_default);
+        assert_int_equal(out.choice[0].dflt.verdict, WS__V_BUILD);
+        assert_int_equal(out.choice[0].have_best, values > 1);
+        assert_false(out.choice[0].confirmed);
+        if (values > 1)
+            assert_true(world.journal.rec[world.journal.n - 1].q.pair);
+        ws__outcome_clear(ctx, &out);
+        t_world_free(&world);
+        ws_ctx_free(ctx);
+    }
+}
+
+static void count_progress(void *user, const struct ws__progress *p)
+{
+    struct ws__progress *last = user;
+
+    assert_true(p->done >= last->done);
+    assert_non_null(p->trial);
+    assert_true(p->geomean_speedup >= 1);
+    *last = *p;
+}
+
+static void test_progress(void **state)
+{
+    struct ws__evaluator ev = {&t_evaluator_ops, &world};
+    struct ws__progress last = {0};
+    struct ws__engine_opts o = {.strategy = "random",
+                                .budget_trials = 12,
+                                .parallel = 2,
+                                .progress = count_progress,
+                                .user = &last};
+    struct ws__run run = {.name = "toy"};
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    t_world_case(&world, &ctx, 1, 1, 5);
+    assert_int_equal(ws__engine_run(&world.p, &ev, NULL, &run, &o, &out), 0);
+    assert_int_equal(last.done, 12);
+    assert_int_equal(last.planned, 12);
+    assert_string_equal(last.stage, "confirm");
+    ws__outcome_clear(ctx, &out);
+    t_world_free(&world);
+    ws_ctx_free(ctx);
+}
+
+static void test_shuffle(void **state)
+{
+    (void)state;
+    for (uint64_t n = 1; n < 200; n += 1 + n / 5) {
+        struct ws__shuffle s;
+        bool hit[200] = {false};
+
+        ws__shuffle_init(&s, n, 42 + n);
+        for (uint64_t i = 0; i < n; i++) {
+            uint64_t x = ws__shuffle_at(&s, i);
+
+            assert_true(x < n);
+            assert_false(hit[x]);
+            hit[x] = true;
+        }
+    }
+}
+
+struct torture {
+    const char *strategy;
+    struct t_world *w;
+};
+
+/* Spaces belong to the context that fails; the world's kernels do not. */
+static int torture_body(struct ws_ctx *ctx, void *user)
+{
+    struct torture *t = user;
+    struct t_world *w = t->w;
+    struct ws__space *mine[T_KERNELS * T_WORKLOADS] = {NULL};
+    struct ws_ctx *safe = w->ctx;
+    struct ws__outcome out = {0};
+    int rc = 0;
+
+    w->answers = 0;
+    t_journal_clear(&w->journal);
+    w->ctx = w->p.ctx = ctx;
+    w->p.spaces = mine;
+    for (size_t i = 0; i < w->p.nkernel * w->p.nworkload && rc >= 0; i++) {
+        union wsrt_value vars[WS__MAX_SLOTS] = {
+            {.i = (int64_t)(i % w->p.nworkload)}};
+
+        rc = ws__space_new(ctx, &w->kernels[i / w->p.nworkload], vars, true,
+                           true, &mine[i]);
+    }
+    if (rc >= 0)
+        rc = t_world_run(w, t->strategy, 12, 3, &out);
+    ws__outcome_clear(ctx, &out);
+    for (size_t i = 0; i < WS_COUNT(mine); i++)
+        ws__space_free(mine[i]);
+    w->ctx = w->p.ctx = safe;
+    w->p.spaces = w->space;
+    assert_false(w->journal.busy);
+    return rc;
+}
+
+static void test_torture(void **state)
+{
+    (void)state;
+    for (size_t i = 0; ws__strategy_table[i]; i++) {
+        struct torture t = {ws__strategy_table[i]->name, &world};
+        struct ws_ctx *ctx;
+
+        t_world_case(&world, &ctx, 2, 2, 4);
+        world.fail_one_in = 4;
+        t_world_filter(&world, 5);
+        assert_true(t_torture(torture_body, &t) > 50);
+        t_world_free(&world);
+        ws_ctx_free(ctx);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unknown_strategy),
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_overrated),
+        cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_stops),
+        cmocka_unit_test(test_device_returns),
+        cmocka_unit_test(test_finished),
+        cmocka_unit_test(test_no_time),
+        cmocka_unit_test(test_full_journal),
+        cmocka_unit_test(test_hard_error),
+        cmocka_unit_test(test_miss),
+        cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_default_fails),
+        cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_shuffle),
+        cmocka_unit_test(test_torture),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# The command line: help, exit codes, the JSON error object, every command.
+. tests/tap.sh
+
+expect "help" 0 "$ws" --help
+check "help lists the exit codes" out_has "Exit codes"
+expect "version" 0 "$ws" --version
+expect "no command" 2 "$ws"
+expect "unknown command" 2 "$ws" frobnicate
+for c in devices space check tune bench pick; do
+    expect "$c --help" 0 "$ws" $c --help
+    check "$c --help shows usage" out_has "usage: wavesmith $c"
+    expect "$c: unknown option" 2 "$ws" $c --no-such-option x
+done
+for c in space check tune bench pick; do expect "$c: no words" 2 "$ws" $c; done
+expect "missing file" 2 "$ws" space "$tmp/none.yaml"
+check "missing file is named" err_has "none.yaml"
+expect "bad time" 2 "$ws" devices --timeout soon
+expect "bad budget" 2 "$ws" tune ops/gemm --budget lots
+
+# The error object.
+printf 'kernel: x\nop: gemm\ndialect: portable\nparamters: {}\n' >"$tmp/bad.yaml"
+expect "bad specification" 2 "$ws" space "$tmp/bad.yaml" --json
+if command -v python3 >/dev/null; then
+    check "error object" python3 - "$tmp/out" <<'PY'
+import json, sys
+e = json.load(open(sys.argv[1]))["error"]
+assert set(e) == {"code", "status", "text", "file", "line", "column", "message", "hint"}, e
+assert e["code"].startswith("WS_E") and e["status"] < 0
+assert e["file"].endswith("bad.yaml") and e["line"] == 4 and e["column"] >= 1, e
+assert "paramters" in e["message"], e
+PY
+fi
+
+# Spaces.
+expect "space of the shipped operator" 0 "$ws" space ops/gemm --json
+check "space has the key valid" out_has '"valid"'
+expect "a sample" 0 "$ws" space ops/gemm/kernels/gemm_tiled.yaml --sample 5 --seed 3
+check "five configs" [ "$(wc -l <"$tmp/out")" -eq 5 ]
+cp "$tmp/out" "$tmp/first"
+expect "the same sample again" 0 "$ws" space ops/gemm/kernels/gemm_tiled.yaml --sample 5 --seed 3
+check "same seed, same sample" cmp -s "$tmp/out" "$tmp/first"
+expect "a list with a limit" 0 "$ws" space ops/gemm/kernels/gemm_tiled.yaml --list --limit 7
+check "seven configs" [ "$(wc -l <"$tmp/out")" -eq 7 ]
+expect "space with a shape" 0 "$ws" space ops/gemm/kernels/gemm_tiled.yaml --workload M=1,N=64,K=64
+expect "a shape without an axis" 2 "$ws" space ops/gemm/kernels/gemm_tiled.yaml --workload M=1
+check "the missing axis is named" err_has "K"
+
+# Packs that are none.
+head -c 4096 /dev/urandom >"$tmp/noise.wspack"
+expect "pick: foreign file" 2 "$ws" pick "$tmp/noise.wspack" M=1
+: >"$tmp/empty.wspack"
+expect "pick: empty file" 2 "$ws" pick "$tmp/empty.wspack" M=1
+expect "bench: foreign file" 2 "$ws" bench "$tmp/noise.wspack"
+
+if ! have_opencl; then
+    echo "ok device commands # SKIP: no OpenCL device"; echo "# SKIP no OpenCL device"; finish
+fi
+expect "devices" 0 "$ws" devices --json
+check "devices has a usable one" out_has '"usable": true'
+k=examples/own-kernel/my_gemm.yaml
+export WAVESMITH_CACHE=$tmp/cache
+expect "check ok" 0 "$ws" check $k --workload M=3,N=33,K=37 --json
+check "verdict ok" out_has '"verdict": "ok"'
+expect "unknown device" 3 "$ws" check $k --device opencl:77 --workload M=1,N=8,K=8
+expect "unknown config value" 2 "$ws" check $k --config BX=3 --workload M=1,N=8,K=8
+check "allowed values are named" err_has "16"
+sed 's/acc\[c\] = 0.0f/acc[c] = 0.5f/' examples/own-kernel/my_gemm.cl >"$tmp/my_gemm.cl"
+cp $k "$tmp/wrong.yaml"
+expect "a wrong kernel" 1 "$ws" check "$tmp/wrong.yaml" --workload M=3,N=33,K=37
+check "it says wrong" out_has "verdict: wrong"
+check "it says where" out_has "worst at ["
+tune="tune $k --workloads examples/own-kernel/shapes.yaml --strategy random --seed 5 --store $tmp/s.db --out $tmp/p.wspack"
+expect "tune" 0 "$ws" $tune --budget 8
+check "the table has the shapes" out_has "M=32,N=1024,K=1024"
+expect "tune again: nothing new is measured" 0 "$ws" $tune --budget 8 --json
+expect "pick a tuned shape" 0 "$ws" pick "$tmp/p.wspack" M=1 N=1024 K=1024
+check "exact" out_has "exact"
+expect "pick another shape" 0 "$ws" pick "$tmp/p.wspack" M=7 N=900 K=1111 --json
+check "nearest" out_has '"how": "nearest"'
+expect "pick: missing axis" 2 "$ws" pick "$tmp/p.wspack" M=7
+expect "pick: unknown axis" 2 "$ws" pick "$tmp/p.wspack" M=7 N=1 K=1 Q=1
+expect "pick: bad value" 2 "$ws" pick "$tmp/p.wspack" M=x N=1 K=1
+head -c 200 "$tmp/p.wspack" >"$tmp/cut.wspack"
+expect "pick: truncated pack" 2 "$ws" pick "$tmp/cut.wspack" M=1 N=1 K=1
+expect "bench two configs" 0 "$ws" bench $k --workload M=8,N=512,K=512 --config UNROLL=8 --json
+check "bench has a ratio" out_has '"ratio_lo"'
+expect "bench a pack" 0 "$ws" bench "$tmp/p.wspack"
+expect "time-out" 4 "$ws" tune $k --workloads examples/own-kernel/shapes.yaml --seed 9 --budget 5000 --store "$tmp/t.db" --out "$tmp/t.wspack" --timeout 6s
+check "a stopped tune leaves a pack" [ -s "$tmp/t.wspack" ]
+mkdir "$tmp/ro" && chmod 555 "$tmp/ro"
+if [ "$(id -u)" -ne 0 ]; then
+    expect "unwritable store" 3 "$ws" tune $k --store "$tmp/ro/x/s.db" --budget 1
+fi
+expect "store path is a folder" 3 "$ws" tune $k --workloads examples/own-kernel/shapes.yaml --store "$tmp" --budget 1
+finish
