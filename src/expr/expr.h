@@ -106,9 +106,8 @@ bool ws__expr_uses(const struct ws__expr *e, size_t slot);
  * of `consts` (may be NULL) are usable. At most `max` values, else
  * WS_ELIMIT. All values get one type (ints become floats where mixed; other
  * mixes are WS_EEXPR). */
-int ws__expr_list(struct ws_ctx *ctx, struct ws__arena *arena,
-                  const char *text, const struct ws__loc *loc,
-                  const struct ws__scope *consts,
+int ws__expr_list(struct ws_ctx *ctx, struct ws__arena *arena, const char *text,
+                  const struct ws__loc *loc, const struct ws__scope *consts,
                   const union wsrt_value *const_vars, size_t max,
                   struct ws__value **values, size_t *n);
 
