@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 
+#include "core/decimal.h"
 #include "core/names.h"
 
 #include "base/banned.h"
@@ -81,7 +82,8 @@ static int unknown_value(struct ws_ctx *ctx, const struct ws__param *p,
 /* Does the text denote this value? Numbers compare as numbers. */
 static bool denotes(const char *text, const struct ws__value *v)
 {
-    char *end;
+    int64_t i;
+    double f;
 
     switch (v->type) {
     case WS__STR:
@@ -93,9 +95,9 @@ static bool denotes(const char *text, const struct ws__value *v)
         return !strcmp(text, "false") || !strcmp(text, "False") ||
                !strcmp(text, "0");
     case WS__INT:
-        return *text && strtoll(text, &end, 0) == v->u.i && !*end;
+        return ws__integer_parse(text, &i) && i == v->u.i;
     case WS__FLOAT:
-        return *text && strtod(text, &end) == v->u.f && !*end;
+        return ws__decimal_parse(text, &f) && f == v->u.f;
     }
     return false;
 }

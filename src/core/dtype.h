@@ -10,18 +10,18 @@
 #include "base/ctx.h"
 
 /* code, name in specifications, bytes, unit roundoff of stored values */
-#define WS__DTYPE_MAP(X)                                                      \
-    X(1, F64, "float64", 8, 0x1p-53)                                          \
-    X(2, F32, "float32", 4, 0x1p-24)                                          \
-    X(3, F16, "float16", 2, 0x1p-11)                                          \
-    X(4, BF16, "bfloat16", 2, 0x1p-8)                                         \
-    X(5, F8E4M3, "float8_e4m3fn", 1, 0x1p-4)                                  \
-    X(6, F8E5M2, "float8_e5m2", 1, 0x1p-3)                                    \
-    X(7, I64, "int64", 8, 0)                                                  \
-    X(8, I32, "int32", 4, 0)                                                  \
-    X(9, I16, "int16", 2, 0)                                                  \
-    X(10, I8, "int8", 1, 0)                                                   \
-    X(11, U8, "uint8", 1, 0)                                                  \
+#define WS__DTYPE_MAP(X)                                                       \
+    X(1, F64, "float64", 8, 0x1p-53)                                           \
+    X(2, F32, "float32", 4, 0x1p-24)                                           \
+    X(3, F16, "float16", 2, 0x1p-11)                                           \
+    X(4, BF16, "bfloat16", 2, 0x1p-8)                                          \
+    X(5, F8E4M3, "float8_e4m3fn", 1, 0x1p-4)                                   \
+    X(6, F8E5M2, "float8_e5m2", 1, 0x1p-3)                                     \
+    X(7, I64, "int64", 8, 0)                                                   \
+    X(8, I32, "int32", 4, 0)                                                   \
+    X(9, I16, "int16", 2, 0)                                                   \
+    X(10, I8, "int8", 1, 0)                                                    \
+    X(11, U8, "uint8", 1, 0)                                                   \
     X(12, BOOL, "bool", 1, 0)
 
 enum ws__dtype {

@@ -14,24 +14,10 @@
 #include "core/kernel.h"
 
 #include <ctype.h>
-#include <math.h>
 
 #include "base/banned.h"
 
 #define MAX_SOURCE ((size_t)16 << 20)
-
-/* The shortest digits that read back the same, as a floating literal. */
-static int print_float(struct ws__buf *b, double v)
-{
-    char text[40];
-
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof(text), "%.*g", digits, v);
-        if (strtod(text, NULL) == v)
-            break;
-    }
-    return ws__buf_printf(b, "%s%s", text, strpbrk(text, ".en") ? "" : ".0");
-}
 
 static int define_param(struct ws__buf *b, const struct ws__param *p,
                         const struct ws__value *v)
@@ -43,7 +29,7 @@ static int define_param(struct ws__buf *b, const struct ws__param *p,
         ws__buf_printf(b, "%lld", (long long)v->u.i);
         break;
     case WS__FLOAT:
-        print_float(b, v->u.f);
+        ws__value_print(b, v);
         break;
     case WS__STR:
         ws__buf_puts(b, v->u.s);
@@ -111,11 +97,6 @@ int ws__kernel_source(struct ws_ctx *ctx, const struct ws__kernel *k,
     return rc;
 }
 
-static struct ws__hash hash_expr(struct ws__hash h, const struct ws__expr *e)
-{
-    return ws__hash_str(ws__hash_u64(h, e != NULL), e ? e->text : NULL);
-}
-
 static struct ws__hash hash_arg(struct ws__hash h, const struct ws__kernel *k,
                                 const struct ws__arg *a)
 {
@@ -124,17 +105,17 @@ static struct ws__hash hash_arg(struct ws__hash h, const struct ws__kernel *k,
         return ws__hash_str(h, k->op ? k->op->tensor[a->index].name : NULL);
     if (a->kind == WS__ARG_SCRATCH)
         return ws__hash_str(h, k->scratch[a->index].name);
-    return hash_expr(ws__hash_u64(h, (uint64_t)a->dtype), a->expr);
+    return ws__expr_meaning(ws__hash_u64(h, (uint64_t)a->dtype), a->expr);
 }
 
 static struct ws__hash hash_launch(struct ws__hash h,
                                    const struct ws__kernel *k,
                                    const struct ws__launch *l)
 {
-    h = hash_expr(ws__hash_str(h, l->entry), l->when);
+    h = ws__expr_meaning(ws__hash_str(h, l->entry), l->when);
     for (int i = 0; i < 3; i++)
-        h = hash_expr(hash_expr(h, l->grid[i]), l->block[i]);
-    h = ws__hash_u64(hash_expr(h, l->shared), l->narg);
+        h = ws__expr_meaning(ws__expr_meaning(h, l->grid[i]), l->block[i]);
+    h = ws__hash_u64(ws__expr_meaning(h, l->shared), l->narg);
     for (size_t i = 0; i < l->narg; i++)
         h = hash_arg(h, k, &l->arg[i]);
     return h;
@@ -164,8 +145,9 @@ struct ws__hash ws__candidate_hash(const struct ws__kernel *k,
         h = hash_launch(h, k, &k->launch[i]);
     h = ws__hash_u64(h, k->nscratch);
     for (size_t i = 0; i < k->nscratch; i++) {
-        h = hash_expr(ws__hash_str(h, k->scratch[i].name), k->scratch[i].bytes);
-        h = hash_expr(h, k->scratch[i].when);
+        h = ws__expr_meaning(ws__hash_str(h, k->scratch[i].name),
+                             k->scratch[i].bytes);
+        h = ws__expr_meaning(h, k->scratch[i].when);
         h = ws__hash_u64(h, k->scratch[i].zero);
     }
     h = ws__hash_u64(h, k->nparam);

@@ -17,18 +17,18 @@
 #define WS__MAX_SCRATCH 16
 
 /* Limits of the device, visible to constraints and plans. */
-#define WS__DEVICE_VARS(X)                                                    \
-    X(UNITS, "device_units")             /* SMs, compute units */             \
-    X(THREADS, "device_max_threads")     /* threads a block */                \
-    X(SHARED, "device_shared_bytes")     /* local memory a block */           \
-    X(VECTOR, "device_vector_bytes")     /* preferred vector width */         \
-    X(IS_CPU, "device_is_cpu")           /* 0 or 1 */
+#define WS__DEVICE_VARS(X)                                                     \
+    X(UNITS, "device_units")         /* SMs, compute units */                  \
+    X(THREADS, "device_max_threads") /* threads a block */                     \
+    X(SHARED, "device_shared_bytes") /* local memory a block */                \
+    X(VECTOR, "device_vector_bytes") /* preferred vector width */              \
+    X(IS_CPU, "device_is_cpu")       /* 0 or 1 */
 
 enum ws__device_var {
 #define WS_X(name, text) WS__DV_##name,
     WS__DEVICE_VARS(WS_X)
 #undef WS_X
-    WS__NDEVICE_VARS
+        WS__NDEVICE_VARS
 };
 
 struct ws__param {
@@ -63,11 +63,11 @@ struct ws__arg {
 
 struct ws__launch {
     const char *entry;
-    struct ws__expr *when;  /* bool; NULL: always */
-    struct ws__expr *grid[3]; /* blocks; missing ones are 1 */
+    struct ws__expr *when;     /* bool; NULL: always */
+    struct ws__expr *grid[3];  /* blocks; missing ones are 1 */
     struct ws__expr *block[3]; /* threads a block */
-    struct ws__expr *shared; /* static+dynamic bytes used, for the filter;
-                                NULL: unknown */
+    struct ws__expr *shared;   /* static+dynamic bytes used, for the filter;
+                                  NULL: unknown */
     struct ws__arg arg[WS__MAX_ARGS];
     size_t narg;
     struct ws__loc loc;
@@ -143,13 +143,13 @@ size_t ws__kernel_device_slot(const struct ws__kernel *k,
  * type axis T of bfloat16: "#define T_IS_BFLOAT16 1". Freed by ws__free.
  */
 int ws__kernel_source(struct ws_ctx *ctx, const struct ws__kernel *k,
-                      const struct ws__config *c,
-                      const struct ws__instance *in, char **out);
+                      const struct ws__config *c, const struct ws__instance *in,
+                      char **out);
 
 /* A launch plan with all expressions evaluated. */
 struct ws__plan_arg {
     enum ws__arg_kind kind;
-    size_t index;  /* tensor or scratch */
+    size_t index;   /* tensor or scratch */
     uint64_t bytes; /* value: its size; shared: bytes */
     unsigned char value[8];
 };

@@ -24,6 +24,22 @@ int ws__op_tensor(const struct ws__op *op, const char *name)
     return -1;
 }
 
+struct ws__hash ws__expr_meaning(struct ws__hash h, const struct ws__expr *e)
+{
+    char quote = '\0';
+
+    h = ws__hash_u64(h, e != NULL);
+    for (const char *s = e ? e->text : ""; *s; s++) {
+        if (quote && *s == quote)
+            quote = '\0';
+        else if (!quote && (*s == '\'' || *s == '"'))
+            quote = *s;
+        if (quote || !strchr(" \t\r\n", *s))
+            h = ws__hash_u64(h, (unsigned char)*s);
+    }
+    return h;
+}
+
 struct ws__hash ws__workload_hash(const struct ws__op *op,
                                   const struct ws__workload *w)
 {

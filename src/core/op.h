@@ -64,7 +64,7 @@ struct ws__tensor {
 };
 
 enum ws__tol_kind {
-    WS__TOL_AUTO,   /* from dtypes and reduction length, see reference/ */
+    WS__TOL_AUTO,    /* from dtypes and reduction length, see reference/ */
     WS__TOL_EXPLICIT /* |a-r| <= atol + rtol*|r| for `ratio` of elements */
 };
 
@@ -107,6 +107,8 @@ struct ws__op {
 
 int ws__op_axis(const struct ws__op *op, const char *name);   /* or -1 */
 int ws__op_tensor(const struct ws__op *op, const char *name); /* or -1 */
+/* Mixes in an expression: its text but for spaces; NULL has a hash too. */
+struct ws__hash ws__expr_meaning(struct ws__hash h, const struct ws__expr *e);
 /* Hash of op and axis values: the identity of a workload. */
 struct ws__hash ws__workload_hash(const struct ws__op *op,
                                   const struct ws__workload *w);
@@ -129,9 +131,9 @@ struct ws__instance {
     const struct ws__workload *workload;
     struct ws__tensor_shape shape[WS__MAX_TENSORS];
     union wsrt_value vars[WS__MAX_SLOTS]; /* axes filled in, rest 0 */
-    double flops;       /* 0: unknown */
-    double bytes;       /* distinct bytes that must move */
-    int64_t reduction;  /* 1 if not declared */
+    double flops;                         /* 0: unknown */
+    double bytes;                         /* distinct bytes that must move */
+    int64_t reduction;                    /* 1 if not declared */
 };
 
 /* Evaluates shapes. Errors: a require that fails, a dimension < 1, sizes over

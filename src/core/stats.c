@@ -85,8 +85,8 @@ static double log_factorial(size_t n)
     return lgamma_r((double)n + 1, &sign);
 }
 
-/* The largest rank r (0-based, from either end) such that fewer than r+1 of
- * n fair coins show heads with at most the tail's probability; 0 if none. */
+/* The largest rank r (0-based, from either end) for which at most r of n fair
+ * coins show heads with no more than the tail's probability; 0 if none. */
 static size_t median_rank(size_t n)
 {
     double spread = 12 * sqrt((double)n), sum = 0;
@@ -96,7 +96,7 @@ static size_t median_rank(size_t n)
         sum += exp(log_factorial(n) - log_factorial(k) - log_factorial(n - k) -
                    (double)n * log(2.0));
         if (sum > TAIL)
-            return k ? k : 0;
+            return k ? k - 1 : 0;
     }
 }
 

@@ -24,8 +24,8 @@ struct ws__ratio {
     double value, lo, hi;
 };
 int ws__ratio_bootstrap(struct ws_ctx *ctx, const double *a, size_t na,
-                        const double *b, size_t nb, bool paired,
-                        uint64_t seed, struct ws__ratio *out);
+                        const double *b, size_t nb, bool paired, uint64_t seed,
+                        struct ws__ratio *out);
 double ws__geomean(const double *v, size_t n);
 
 #endif

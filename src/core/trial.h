@@ -12,17 +12,17 @@
 #include "core/stats.h"
 
 /* code, name in JSON and output, text. Codes are stored: they are for ever. */
-#define WS__VERDICT_MAP(X)                                                    \
-    X(0, NONE, "none", "not judged")                                          \
-    X(1, OK, "ok", "correct")                                                 \
-    X(2, BUILD, "build", "does not compile")                                  \
-    X(3, LAUNCH, "launch", "refused to launch")                               \
-    X(4, CRASH, "crash", "crashed")                                           \
-    X(5, HANG, "hang", "did not end in time")                                 \
-    X(6, WRONG, "wrong", "wrong result")                                      \
-    X(7, CHEAT, "cheat", "cheated")                                           \
-    X(8, MEMORY, "memory", "out of memory")                                   \
-    X(9, TOO_FAST, "too_fast", "faster than physics allows")                  \
+#define WS__VERDICT_MAP(X)                                                     \
+    X(0, NONE, "none", "not judged")                                           \
+    X(1, OK, "ok", "correct")                                                  \
+    X(2, BUILD, "build", "does not compile")                                   \
+    X(3, LAUNCH, "launch", "refused to launch")                                \
+    X(4, CRASH, "crash", "crashed")                                            \
+    X(5, HANG, "hang", "did not end in time")                                  \
+    X(6, WRONG, "wrong", "wrong result")                                       \
+    X(7, CHEAT, "cheat", "cheated")                                            \
+    X(8, MEMORY, "memory", "out of memory")                                    \
+    X(9, TOO_FAST, "too_fast", "faster than physics allows")                   \
     X(10, FILTERED, "filtered", "over a limit of the device; not built")
 
 enum ws__verdict {
@@ -43,7 +43,7 @@ struct ws__candidate {
 };
 
 struct ws__question {
-    uint64_t id; /* 1, 2, ... in the order asked */
+    uint64_t id;               /* 1, 2, ... in the order asked */
     struct ws__candidate a, b; /* b: the second of an interleaved pair */
     bool pair;
     uint32_t workload; /* index into the workloads */
@@ -105,8 +105,8 @@ struct ws__identity {
     uint32_t units, max_threads;
     uint64_t memory_bytes, cache_bytes, shared_bytes;
     uint32_t vector_bytes;
-    bool is_cpu; /* shares the host's processors */
-    char protocol[64]; /* version and settings of the measurement */
+    bool is_cpu;          /* shares the host's processors */
+    char protocol[64];    /* version and settings of the measurement */
     struct ws__hash hash; /* of the above */
 };
 void ws__identity_seal(struct ws__identity *id); /* computes hash */
@@ -132,7 +132,7 @@ struct ws__evaluator {
 
 /* A run: what resuming is keyed by. */
 struct ws__run {
-    char name[200]; /* for messages: specification path */
+    char name[200];               /* for messages: specification path */
     struct ws__hash spec, device; /* op+kernels+workloads; identity */
     char strategy[32];
     uint64_t seed;

@@ -16,8 +16,8 @@ enum ws__spec_kind { WS__SPEC_OP, WS__SPEC_KERNEL, WS__SPEC_T1 };
 struct ws__spec {
     struct ws_ctx *ctx;
     enum ws__spec_kind kind;
-    const char *path, *dir; /* dir: where .wavesmith lies */
-    struct ws__op *op;      /* NULL for T1 */
+    const char *path, *dir;    /* dir: where .wavesmith lies */
+    struct ws__op *op;         /* NULL for T1 */
     struct ws__kernel *kernel; /* array */
     size_t nkernel;
     struct ws__workload *workload; /* the op's, or those of the file given */

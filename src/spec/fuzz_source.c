@@ -1,0 +1,50 @@
+/*
+ * fuzz_source.c: hostile source texts through the include scanner. What it
+ * lets pass has no include of ours left, so a second pass must find nothing
+ * to do: the text stays the same. A difference is an include that the first
+ * pass did not see.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spec/parts.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void scan(struct ws__load *l, const char *text)
+{
+    static const char dir[] = "tests/data/specs/gemm/kernels";
+    static const char path[] = "tests/data/specs/gemm/kernels/x.c";
+    const char *once, *twice;
+
+    if (ws__load_source_text(l, dir, path, text, &once) < 0) {
+        if (!*ws_ctx_error(l->ctx)->message)
+            abort();
+        return;
+    }
+    if (ws__load_source_text(l, dir, path, once, &twice) < 0 ||
+        strcmp(once, twice))
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ws_ctx *ctx = ws_ctx_new(NULL);
+    char *text = malloc(size + 1);
+    struct ws__arena arena;
+
+    if (ctx && text && size < 100000) {
+        struct ws__load l = {ctx, &arena, "tests/data/share"};
+
+        if (size)
+            memcpy(text, data, size);
+        text[size] = '\0';
+        ws__arena_init(&arena, ctx);
+        scan(&l, text);
+        ws__arena_free(&arena);
+    }
+    free(text);
+    ws_ctx_free(ctx);
+    return 0;
+}

@@ -1,0 +1,89 @@
+/*
+ * fuzz_spec.c: specifications from hostile texts. A line of "===" parts the
+ * input into the texts of an op and of a kernel; without one it is read as a
+ * search space. What loads must survive printing and loading again with the
+ * same meaning, and all defaults must yield a source and a plan or an error.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spec/spec.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void use(struct ws_ctx *ctx, const struct ws__spec *s)
+{
+    static union wsrt_value vars[WS__MAX_SLOTS];
+    static struct ws__plan plan;
+    const struct ws__kernel *k = &s->kernel[0];
+    struct ws__instance in;
+    struct ws__workload w = {.name = "w", .weight = 1};
+    struct ws__config c;
+    char *text;
+
+    memset(vars, 0, sizeof(vars));
+    ws__config_default(k, &c);
+    if (!s->op)
+        return;
+    for (size_t i = 0; i < s->op->naxis; i++)
+        w.axis[i] = s->op->axis[i].value ? s->op->axis[i].value : 64;
+    if (ws__instance_make(ctx, s->op, &w, &in) < 0)
+        return;
+    memcpy(vars, in.vars, sizeof(vars));
+    ws__config_vars(k, &c, vars);
+    if (ws__plan_make(ctx, k, vars, &plan) == 0 && !plan.nlaunch)
+        abort();
+    if (ws__kernel_source(ctx, k, &c, &in, &text) == 0)
+        ws__free(ctx, text);
+}
+
+static void reload(struct ws_ctx *ctx, struct ws__spec *s)
+{
+    char *op, *kernel;
+    struct ws__spec *again;
+
+    if (ws__spec_to_text(s, 0, &op, &kernel) < 0)
+        abort();
+    if (ws__spec_from_text(ctx, op, kernel, s->kernel[0].source, &again) < 0)
+        abort();
+    if (!ws__hash_eq(s->hash, again->hash))
+        abort();
+    ws__spec_free(again);
+    ws__free(ctx, op);
+    ws__free(ctx, kernel);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ws_ctx *ctx = ws_ctx_new(NULL);
+    char *text = malloc(size + 1), *cut;
+    struct ws__spec *s;
+    int rc;
+
+    if (!ctx || !text || size > 100000) {
+        free(text);
+        ws_ctx_free(ctx);
+        return 0;
+    }
+    if (size)
+        memcpy(text, data, size);
+    text[size] = '\0';
+    cut = strstr(text, "\n===\n");
+    if (cut) {
+        cut[1] = '\0';
+        rc = ws__spec_from_text(ctx, text, cut + 5, "void f(void) {}\n", &s);
+    } else {
+        rc = ws__spec_from_text(ctx, NULL, text, NULL, &s);
+    }
+    if (rc >= 0) {
+        use(ctx, s);
+        reload(ctx, s);
+        ws__spec_free(s);
+    } else if (!*ws_ctx_error(ctx)->message) {
+        abort();
+    }
+    free(text);
+    ws_ctx_free(ctx);
+    return 0;
+}

@@ -1,0 +1,98 @@
+/*
+ * parts.h: the readers of the parts of a specification, private to spec.
+ */
+#ifndef WS_SPEC_PARTS_H
+#define WS_SPEC_PARTS_H
+
+#include "core/kernel.h"
+#include "spec/node.h"
+#include "spec/spec.h"
+
+/* What every reader needs. */
+struct ws__load {
+    struct ws_ctx *ctx;
+    struct ws__arena *arena;
+    const char *share_dir; /* of the options; NULL: ask when needed */
+};
+
+/* struct ws__spec and what only this folder needs of it. */
+struct ws__spec_full {
+    struct ws__spec pub; /* first */
+    const struct ws__node *op_tree;
+    const struct ws__node **kernel_tree; /* one a kernel */
+};
+
+/* spec_op.c: the op but its workloads. file and dir are kept. */
+int ws__load_op(struct ws__load *l, const struct ws__node *root,
+                const char *file, const char *dir, struct ws__op **out);
+/* The scope of an op's expressions: its axes. */
+int ws__load_op_scope(struct ws__load *l, struct ws__op *op,
+                      struct ws__scope *out);
+
+/* spec_workload.c */
+int ws__load_workload_list(struct ws__load *l, const struct ws__op *op,
+                           const struct ws__node *list,
+                           struct ws__workload **out, size_t *n);
+/* A file: a list, or JSON lines. `dir` not NULL: must lie inside it. */
+int ws__load_workload_file(struct ws__load *l, const struct ws__op *op,
+                           const char *dir, const char *path,
+                           struct ws__workload **out, size_t *n);
+int ws__load_workload_text(struct ws__load *l, const struct ws__op *op,
+                           const char *text, struct ws__workload *out);
+
+/* spec_kernel.c. `source`: NULL: read the file that the kernel names. */
+int ws__load_kernel(struct ws__load *l, const struct ws__node *root,
+                    const struct ws__op *op, const char *file, const char *dir,
+                    const char *source, struct ws__kernel *out);
+/* spec_space.c: parameters and constraints. */
+int ws__load_params(struct ws__load *l, const struct ws__node *map,
+                    struct ws__kernel *k);
+int ws__load_constraints(struct ws__load *l, const struct ws__node *list,
+                         struct ws__kernel *k);
+int ws__load_constraint(struct ws__load *l, const struct ws__node *text,
+                        const char *about, struct ws__kernel *k);
+int ws__load_finish_param(struct ws__load *l, struct ws__param *p,
+                          const struct ws__node *n, struct ws__strtab *t);
+/* The scope of a kernel: axes, parameters, device variables. */
+int ws__load_kernel_scope(struct ws__load *l, struct ws__kernel *k,
+                          struct ws__strtab *strings);
+/* spec_launch.c: scratch, launches, wave. */
+int ws__load_scratch(struct ws__load *l, const struct ws__node *map,
+                     struct ws__kernel *k);
+int ws__load_launches(struct ws__load *l, const struct ws__node *list,
+                      struct ws__kernel *k);
+
+/* spec_source.c: the file `name` inside `dir` with all includes of ours
+ * resolved. `at`: the node that names it. */
+int ws__load_source(struct ws__load *l, const struct ws__node *at,
+                    const char *dir, const struct ws__node *includes,
+                    const char **source, const char **source_file);
+
+/* The same for a text at hand; `path` says where it would lie. */
+int ws__load_source_text(struct ws__load *l, const char *dir, const char *path,
+                         const char *text, const char **source);
+
+/* spec_t1.c */
+int ws__load_t1(struct ws__load *l, const struct ws__node *root,
+                const char *file, const char *dir, struct ws__kernel *out);
+
+/* spec_hash.c */
+struct ws__hash ws__op_meaning(const struct ws__op *op);
+struct ws__hash ws__kernel_meaning(const struct ws__kernel *k);
+struct ws__hash ws__spec_meaning(const struct ws__spec *s);
+
+/* load_path.c: paths in the arena; reading. */
+char *ws__load_join(struct ws__load *l, const char *dir, const char *name);
+char *ws__load_dir(struct ws__load *l, const char *path);
+/* Reads and parses a file; the text is in the arena. */
+int ws__load_tree(struct ws__load *l, const char *path,
+                  const struct ws__node **out);
+int ws__load_share_dir(struct ws__load *l, const char **out);
+/* op.yaml, op.yml or op.json in dir: its path, or NULL if there is none.
+ * Failure of memory shows as WS_ENOMEM. */
+int ws__load_find_op(struct ws__load *l, const char *dir, const char **out);
+/* The kernel files of dir/kernels, sorted. */
+int ws__load_list_kernels(struct ws__load *l, const char *dir,
+                          const char ***out, size_t *n);
+
+#endif

@@ -1,0 +1,150 @@
+/*
+ * spec_hash.c: what a specification means, as hashes.
+ *
+ * Taken from the structures, never from the text: comments, spaces, the
+ * order of unrelated keys and descriptions do not change a hash. Workloads
+ * are not part of an op's hash (they have their own), and a kernel's hash
+ * does not cover its op.
+ */
+#include "spec/parts.h"
+
+#include "base/banned.h"
+
+static struct ws__hash mix_double(struct ws__hash h, double v)
+{
+    return ws__hash_mix(h, &v, sizeof(v));
+}
+
+static struct ws__hash mix_axis(struct ws__hash h, const struct ws__axis *a)
+{
+    h = ws__hash_u64(ws__hash_str(h, a->name), (uint64_t)a->kind);
+    h = ws__hash_u64(ws__hash_u64(h, (uint64_t)a->lo), (uint64_t)a->hi);
+    h = ws__hash_u64(ws__hash_u64(h, (uint64_t)a->value), a->ntypes);
+    for (size_t i = 0; i < a->ntypes; i++)
+        h = ws__hash_u64(h, (uint64_t)a->types[i]);
+    return h;
+}
+
+static struct ws__hash mix_tensor(struct ws__hash h, const struct ws__tensor *t)
+{
+    h = ws__hash_u64(ws__hash_str(h, t->name), (uint64_t)t->role);
+    h = ws__hash_u64(h, t->ndim);
+    for (size_t i = 0; i < t->ndim; i++)
+        h = ws__expr_meaning(ws__expr_meaning(h, t->dim[i]), t->stride[i]);
+    h = ws__hash_u64(ws__hash_u64(h, (uint64_t)t->dtype),
+                     (uint64_t)t->type_axis);
+    h = ws__hash_u64(ws__hash_u64(h, t->align), (uint64_t)t->fill.kind);
+    return mix_double(mix_double(h, t->fill.a), t->fill.b);
+}
+
+struct ws__hash ws__op_meaning(const struct ws__op *op)
+{
+    const struct ws__tolerance *t = &op->tolerance;
+    struct ws__hash h = ws__hash_str((struct ws__hash){3, 0}, op->name);
+
+    h = ws__hash_u64(h, op->naxis);
+    for (size_t i = 0; i < op->naxis; i++)
+        h = mix_axis(h, &op->axis[i]);
+    h = ws__hash_u64(h, op->ntensor);
+    for (size_t i = 0; i < op->ntensor; i++)
+        h = mix_tensor(h, &op->tensor[i]);
+    h = ws__hash_u64(h, op->nrequire);
+    for (size_t i = 0; i < op->nrequire; i++)
+        h = ws__expr_meaning(h, op->require[i]);
+    h = ws__hash_str(h, op->reference);
+    h = ws__hash_u64(h, (uint64_t)t->kind);
+    h = mix_double(mix_double(mix_double(h, t->atol), t->rtol), t->ratio);
+    h = ws__expr_meaning(h, t->reduction);
+    h = ws__hash_u64(h, (uint64_t)t->accumulate);
+    h = ws__expr_meaning(ws__expr_meaning(h, op->flops), op->bytes);
+    return ws__hash_u64(h, (uint64_t)op->cache);
+}
+
+static struct ws__hash mix_param(struct ws__hash h, const struct ws__param *p)
+{
+    h = ws__hash_u64(ws__hash_str(h, p->name), (uint64_t)p->type);
+    h = ws__hash_u64(ws__hash_u64(h, p->nvalue), p->dflt);
+    for (size_t i = 0; i < p->nvalue; i++)
+        h = p->type == WS__STR     ? ws__hash_str(h, p->value[i].u.s)
+            : p->type == WS__FLOAT ? mix_double(h, p->value[i].u.f)
+                                   : ws__hash_u64(h, (uint64_t)p->value[i].u.i);
+    return ws__hash_u64(h, p->structural);
+}
+
+static struct ws__hash mix_launch(struct ws__hash h, const struct ws__kernel *k,
+                                  const struct ws__launch *l)
+{
+    h = ws__expr_meaning(ws__hash_str(h, l->entry), l->when);
+    for (int i = 0; i < 3; i++)
+        h = ws__expr_meaning(ws__expr_meaning(h, l->grid[i]), l->block[i]);
+    h = ws__hash_u64(ws__expr_meaning(h, l->shared), l->narg);
+    for (size_t i = 0; i < l->narg; i++) {
+        const struct ws__arg *a = &l->arg[i];
+
+        h = ws__hash_u64(ws__hash_u64(h, (uint64_t)a->kind),
+                         (uint64_t)a->dtype);
+        if (a->kind == WS__ARG_TENSOR)
+            h = ws__hash_str(h, k->op->tensor[a->index].name);
+        else if (a->kind == WS__ARG_SCRATCH)
+            h = ws__hash_str(h, k->scratch[a->index].name);
+        else
+            h = ws__expr_meaning(h, a->expr);
+    }
+    return h;
+}
+
+static struct ws__hash mix_space(struct ws__hash h, const struct ws__kernel *k)
+{
+    h = ws__hash_u64(h, k->nparam);
+    for (size_t i = 0; i < k->nparam; i++)
+        h = mix_param(h, &k->param[i]);
+    h = ws__hash_u64(h, k->nconstraint);
+    for (size_t i = 0; i < k->nconstraint; i++)
+        h = ws__expr_meaning(h, k->constraint[i].expr);
+    return h;
+}
+
+struct ws__hash ws__kernel_meaning(const struct ws__kernel *k)
+{
+    struct ws__hash h = ws__hash_str((struct ws__hash){4, 0}, k->source);
+
+    h = ws__hash_u64(ws__hash_u64(h, (uint64_t)k->dialect), k->noption);
+    for (size_t i = 0; i < k->noption; i++)
+        h = ws__hash_str(h, k->option[i]);
+    h = mix_space(h, k);
+    h = ws__hash_u64(h, k->specialize);
+    for (size_t i = 0; k->op && i < k->op->naxis; i++)
+        h = ws__hash_u64(ws__hash_u64(h, (uint64_t)k->range_lo[i]),
+                         (uint64_t)k->range_hi[i]);
+    h = ws__hash_u64(h, k->nlaunch);
+    for (size_t i = 0; i < k->nlaunch; i++)
+        h = mix_launch(h, k, &k->launch[i]);
+    h = ws__hash_u64(h, k->nscratch);
+    for (size_t i = 0; i < k->nscratch; i++) {
+        h = ws__hash_str(h, k->scratch[i].name);
+        h = ws__expr_meaning(h, k->scratch[i].bytes);
+        h = ws__expr_meaning(h, k->scratch[i].when);
+        h = ws__hash_u64(h, k->scratch[i].zero);
+    }
+    h = ws__hash_u64(h, k->order_dependent);
+    return ws__expr_meaning(ws__expr_meaning(h, k->wave_grid), k->wave_loop);
+}
+
+struct ws__hash ws__spec_meaning(const struct ws__spec *s)
+{
+    struct ws__hash h = ws__hash_u64((struct ws__hash){5, 0}, s->nkernel);
+
+    if (s->op)
+        h = ws__hash_mix(h, &s->op->hash, sizeof(s->op->hash));
+    for (size_t i = 0; i < s->nkernel; i++) {
+        h = ws__hash_str(h, s->kernel[i].name);
+        h = ws__hash_mix(h, &s->kernel[i].hash, sizeof(s->kernel[i].hash));
+    }
+    h = ws__hash_u64(h, s->nworkload);
+    for (size_t i = 0; i < s->nworkload; i++) {
+        struct ws__hash w = ws__workload_hash(s->op, &s->workload[i]);
+
+        h = mix_double(ws__hash_mix(h, &w, sizeof(w)), s->workload[i].weight);
+    }
+    return h;
+}

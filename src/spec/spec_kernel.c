@@ -1,0 +1,250 @@
+/*
+ * spec_kernel.c: kernel files to struct ws__kernel.
+ *
+ * The order of reading is the order of names: parameters first, then the
+ * scope, then everything written in expressions. Build options come from an
+ * allow-list: an option can load files, change what is measured, or smuggle
+ * values past the space, so the list is short and -D is refused (that is
+ * what parameters are for).
+ */
+#include <ctype.h>
+
+#include "core/names.h"
+#include "spec/parts.h"
+
+#include "base/banned.h"
+
+#define KERNEL_KEYS                                                            \
+    "kernel about op dialect source include options specialize "               \
+    "order_dependent parameters constraints ranges scratch launches wave"
+
+/* dialects: which of portable, opencl, cuda take it. A text that ends in
+ * '=' is followed by a number. */
+static const char *const options_opencl[] = {
+    "-cl-mad-enable",       "-cl-fast-relaxed-math",
+    "-cl-no-signed-zeros",  "-cl-unsafe-math-optimizations",
+    "-cl-finite-math-only", "-cl-denorms-are-zero",
+    "-cl-std=CL1.2",        "-cl-std=CL2.0",
+    "-cl-std=CL3.0",
+};
+static const char *const options_cuda[] = {
+    "--use_fast_math",
+    "-fmad=true",
+    "-fmad=false",
+    "--maxrregcount=",
+};
+
+static bool option_matches(const char *known, const char *text)
+{
+    size_t n = strlen(known);
+
+    if (known[n - 1] != '=')
+        return !strcmp(known, text);
+    if (strncmp(known, text, n) || !text[n] || strlen(text + n) > 3)
+        return false;
+    for (text += n; *text; text++)
+        if (!isdigit((unsigned char)*text))
+            return false;
+    return true;
+}
+
+static bool option_listed(const char *const *list, size_t n, const char *text)
+{
+    for (size_t i = 0; i < n; i++)
+        if (option_matches(list[i], text))
+            return true;
+    return false;
+}
+
+static int check_option(struct ws__load *l, const struct ws__kernel *k,
+                        const struct ws__node *n)
+{
+    bool cl = option_listed(options_opencl, WS_COUNT(options_opencl), n->text);
+    bool cu = option_listed(options_cuda, WS_COUNT(options_cuda), n->text);
+    struct ws__nearest near;
+
+    if ((cl && k->dialect != WS__DIALECT_CUDA) ||
+        (cu && k->dialect != WS__DIALECT_OPENCL))
+        return 0;
+    ws__node_fail(l->ctx, n, "option '%s' is not allowed", n->text);
+    if (cl || cu)
+        return ws__hint(l->ctx, "it does not belong to the dialect");
+    if (!strncmp(n->text, "-D", 2))
+        return ws__hint(l->ctx, "use a parameter, it becomes a #define");
+    ws__nearest_begin(&near, n->text);
+    for (size_t i = 0; i < WS_COUNT(options_opencl); i++)
+        ws__nearest_see(&near, options_opencl[i]);
+    for (size_t i = 0; i < WS_COUNT(options_cuda); i++)
+        ws__nearest_see(&near, options_cuda[i]);
+    if (ws__nearest_name(&near))
+        return ws__hint(l->ctx, "did you mean '%s'?", ws__nearest_name(&near));
+    return ws__hint(l->ctx, "docs/specification.md lists the options");
+}
+
+static int read_options(struct ws__load *l, const struct ws__node *list,
+                        struct ws__kernel *k)
+{
+    WS_TRY(ws__node_want(l->ctx, list, WS__LIST, "a list of options"));
+    k->option = ws__arena_alloc(l->arena, list->n, sizeof(const char *));
+    if (!k->option)
+        return WS_ENOMEM;
+    for (const struct ws__node *c = list->first; c; c = c->next) {
+        WS_TRY(ws__node_str(l->ctx, c, "an option", &k->option[k->noption]));
+        WS_TRY(check_option(l, k, c));
+        k->noption++;
+    }
+    return 0;
+}
+
+static int find_axis(struct ws__load *l, const struct ws__kernel *k,
+                     const char *name, const struct ws__loc *loc, int *out)
+{
+    struct ws__nearest near;
+
+    *out = ws__op_axis(k->op, name);
+    if (*out >= 0 && k->op->axis[*out].kind == WS__AXIS_VAR)
+        return 0;
+    if (*out >= 0) {
+        ws__fail_at(l->ctx, WS_ESPEC, loc, "axis '%s' does not vary", name);
+        return ws__hint(l->ctx, "types and constants are always known when "
+                                "a kernel is built; leave it out");
+    }
+    ws__nearest_begin(&near, name);
+    for (size_t i = 0; i < k->op->naxis; i++)
+        ws__nearest_see(&near, k->op->axis[i].name);
+    ws__fail_at(l->ctx, WS_ESPEC, loc, "op '%s' has no axis '%s'", k->op->name,
+                name);
+    if (ws__nearest_name(&near))
+        return ws__hint(l->ctx, "did you mean '%s'?", ws__nearest_name(&near));
+    return ws__hint(l->ctx, "axes are listed in '%s'",
+                    k->op->file ? k->op->file : "the op");
+}
+
+static int read_specialize(struct ws__load *l, const struct ws__node *list,
+                           struct ws__kernel *k)
+{
+    WS_TRY(ws__node_want(l->ctx, list, WS__LIST, "a list of axes"));
+    for (const struct ws__node *c = list->first; c; c = c->next) {
+        int axis;
+
+        WS_TRY(ws__node_want(l->ctx, c, WS__SCALAR, "the name of an axis"));
+        WS_TRY(find_axis(l, k, c->text, &c->loc, &axis));
+        k->specialize |= 1u << axis;
+    }
+    return 0;
+}
+
+static int read_ranges(struct ws__load *l, const struct ws__node *map,
+                       struct ws__kernel *k)
+{
+    WS_TRY(ws__node_want(l->ctx, map, WS__MAP, "a map {AXIS: [lo, hi]}"));
+    for (const struct ws__node *c = map->first; c; c = c->next) {
+        int axis;
+
+        WS_TRY(find_axis(l, k, c->key, &c->key_loc, &axis));
+        WS_TRY(ws__node_range(l->ctx, c, "a range", &k->range_lo[axis],
+                              &k->range_hi[axis]));
+    }
+    return 0;
+}
+
+static int read_wave(struct ws__load *l, const struct ws__node *n,
+                     struct ws__kernel *k)
+{
+    const struct ws__node *c;
+
+    WS_TRY(ws__node_keys(l->ctx, n, "grid loop", "wave"));
+    if ((c = ws__node_get(n, "grid")))
+        WS_TRY(ws__node_expr(l->ctx, l->arena, c, &k->scope, WS__INT,
+                             &k->wave_grid));
+    if ((c = ws__node_get(n, "loop")))
+        WS_TRY(ws__node_expr(l->ctx, l->arena, c, &k->scope, WS__INT,
+                             &k->wave_loop));
+    return 0;
+}
+
+static int read_head(struct ws__load *l, const struct ws__node *root,
+                     struct ws__kernel *k)
+{
+    const struct ws__node *n;
+    int word;
+
+    WS_TRY(ws__node_keys(l->ctx, root, KERNEL_KEYS, "a kernel"));
+    WS_TRY(ws__node_need(l->ctx, root, "kernel", "the kernel file", &n));
+    WS_TRY(ws__node_str(l->ctx, n, "a name", &k->name));
+    WS_TRY(ws__node_name(l->ctx, k->name, &n->loc, "a kernel"));
+    if ((n = ws__node_get(root, "about")))
+        WS_TRY(ws__node_str(l->ctx, n, "a text", &k->about));
+    if ((n = ws__node_get(root, "dialect"))) {
+        WS_TRY(ws__node_word(l->ctx, n, "a dialect", "portable opencl cuda",
+                             &word));
+        k->dialect = (enum ws__dialect)word;
+    }
+    if ((n = ws__node_get(root, "options")))
+        WS_TRY(read_options(l, n, k));
+    if ((n = ws__node_get(root, "specialize")))
+        WS_TRY(read_specialize(l, n, k));
+    if ((n = ws__node_get(root, "order_dependent")))
+        WS_TRY(
+            ws__node_bool(l->ctx, n, "order_dependent", &k->order_dependent));
+    if ((n = ws__node_get(root, "ranges")))
+        WS_TRY(read_ranges(l, n, k));
+    return 0;
+}
+
+static int read_space(struct ws__load *l, const struct ws__node *root,
+                      struct ws__kernel *k, struct ws__strtab *strings)
+{
+    const struct ws__node *n = ws__node_get(root, "parameters");
+
+    k->scope.strings = strings;
+    if (n)
+        WS_TRY(ws__load_params(l, n, k));
+    WS_TRY(ws__load_kernel_scope(l, k, strings));
+    if ((n = ws__node_get(root, "constraints")))
+        WS_TRY(ws__load_constraints(l, n, k));
+    return 0;
+}
+
+static int read_plan(struct ws__load *l, const struct ws__node *root,
+                     struct ws__kernel *k)
+{
+    const struct ws__node *n = ws__node_get(root, "scratch");
+
+    if (n)
+        WS_TRY(ws__load_scratch(l, n, k));
+    WS_TRY(ws__node_need(l->ctx, root, "launches", "the kernel file", &n));
+    WS_TRY(ws__load_launches(l, n, k));
+    if ((n = ws__node_get(root, "wave")))
+        WS_TRY(read_wave(l, n, k));
+    return 0;
+}
+
+int ws__load_kernel(struct ws__load *l, const struct ws__node *root,
+                    const struct ws__op *op, const char *file, const char *dir,
+                    const char *source, struct ws__kernel *out)
+{
+    const struct ws__node *n;
+    /* Strings of expressions are interned while kernels are read; the op is
+     * constant only after that. */
+    struct ws__strtab *strings = (struct ws__strtab *)&op->strings;
+
+    out->file = file;
+    out->dir = dir;
+    out->op = op;
+    WS_TRY(read_head(l, root, out));
+    WS_TRY(read_space(l, root, out, strings));
+    WS_TRY(read_plan(l, root, out));
+    WS_TRY(ws__node_need(l->ctx, root, "source", "the kernel file", &n));
+    if (source) {
+        WS_TRY(ws__node_str(l->ctx, n, "a file", &out->source_file));
+        out->source = ws__arena_strdup(l->arena, source);
+        if (!out->source)
+            return WS_ENOMEM;
+    } else {
+        WS_TRY(ws__load_source(l, n, dir, ws__node_get(root, "include"),
+                               &out->source, &out->source_file));
+    }
+    out->hash = ws__kernel_meaning(out);
+    return 0;
+}

@@ -1,0 +1,484 @@
+/*
+ * spec_op.c: op files to struct ws__op.
+ *
+ * Axes come first because everything else is written in them. Tensors are
+ * stored inputs, inouts, outputs, whatever the order of the keys in the
+ * file. Names of axes and tensors share one name space with parameters and
+ * scratch buffers of kernels: a name means one thing in an expression, a
+ * launch and device code.
+ */
+#include <math.h>
+
+#include "spec/parts.h"
+
+#include "base/banned.h"
+
+#define OP_KEYS                                                                \
+    "op about axes inputs inouts outputs require reference tolerance floor "   \
+    "cache workloads"
+#define DTYPE_WORDS                                                            \
+    "float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 int64 int32 "  \
+    "int16 int8 uint8 bool"
+
+static int read_dtype(struct ws__load *l, const struct ws__node *n,
+                      enum ws__dtype *out)
+{
+    int word;
+
+    WS_TRY(ws__node_word(l->ctx, n, "an element type", DTYPE_WORDS, &word));
+    *out = ws__dtype_parse(n->text);
+    return 0;
+}
+
+static int read_types(struct ws__load *l, const struct ws__node *n,
+                      struct ws__axis *a)
+{
+    enum ws__dtype *types;
+
+    WS_TRY(ws__node_want(l->ctx, n, WS__LIST, "a list of element types"));
+    if (!n->n) {
+        ws__node_fail(l->ctx, n, "axis '%s' has no types", a->name);
+        return ws__hint(l->ctx, "list at least one, the default first");
+    }
+    types = ws__arena_alloc(l->arena, n->n, sizeof(*types));
+    if (!types)
+        return WS_ENOMEM;
+    for (const struct ws__node *c = n->first; c; c = c->next) {
+        WS_TRY(read_dtype(l, c, &types[a->ntypes]));
+        for (size_t i = 0; i < a->ntypes; i++)
+            if (types[i] == types[a->ntypes])
+                return ws__node_fail(l->ctx, c, "type '%s' stands here twice",
+                                     c->text);
+        a->ntypes++;
+    }
+    a->kind = WS__AXIS_TYPE;
+    a->types = types;
+    a->value = types[0];
+    return 0;
+}
+
+static int read_axis_map(struct ws__load *l, const struct ws__node *n,
+                         struct ws__axis *a)
+{
+    const struct ws__node *range, *types, *value, *about;
+
+    WS_TRY(ws__node_keys(l->ctx, n, "about range types value", "an axis"));
+    range = ws__node_get(n, "range");
+    types = ws__node_get(n, "types");
+    value = ws__node_get(n, "value");
+    about = ws__node_get(n, "about");
+    if (about)
+        WS_TRY(ws__node_str(l->ctx, about, "a text", &a->about));
+    if ((range != NULL) + (types != NULL) + (value != NULL) > 1) {
+        ws__node_fail(l->ctx, n, "axis '%s' is of several kinds", a->name);
+        return ws__hint(l->ctx, "give one of 'range', 'types' and 'value'");
+    }
+    if (types)
+        return read_types(l, types, a);
+    if (range)
+        return ws__node_range(l->ctx, range, "the range of an axis", &a->lo,
+                              &a->hi);
+    if (value) {
+        a->kind = WS__AXIS_CONST;
+        return ws__node_int(l->ctx, value, "the value of an axis", INT64_MIN,
+                            INT64_MAX, &a->value);
+    }
+    return 0;
+}
+
+static int read_axis(struct ws__load *l, const struct ws__node *n,
+                     struct ws__axis *a)
+{
+    a->name = n->key;
+    a->loc = n->key_loc;
+    WS_TRY(ws__node_name(l->ctx, n->key, &n->key_loc, "an axis"));
+    if (!strcmp(n->key, "name") || !strcmp(n->key, "about") ||
+        !strcmp(n->key, "weight") || !strcmp(n->key, "axes")) {
+        ws__fail_at(l->ctx, WS_ESPEC, &n->key_loc, "'%s' cannot name an axis",
+                    n->key);
+        return ws__hint(l->ctx, "it is a key of workloads; take another");
+    }
+    if (n->kind == WS__MAP)
+        return read_axis_map(l, n, a);
+    WS_TRY(ws__node_want(l->ctx, n, WS__SCALAR, "var, a number or a map"));
+    if (!strcmp(n->text, "var"))
+        return 0;
+    a->kind = WS__AXIS_CONST;
+    if (n->quoted ||
+        strspn(n->text, "+-0123456789xXabcdefABCDEF") != strlen(n->text)) {
+        ws__node_fail(l->ctx, n, "axis '%s' cannot be '%s'", a->name, n->text);
+        return ws__hint(l->ctx,
+                        "write var, a whole number, {range: [lo, hi]} or "
+                        "{types: [...]}");
+    }
+    return ws__node_int(l->ctx, n, "the value of an axis", INT64_MIN, INT64_MAX,
+                        &a->value);
+}
+
+static int read_axes(struct ws__load *l, const struct ws__node *n,
+                     struct ws__op *op)
+{
+    WS_TRY(ws__node_want(l->ctx, n, WS__MAP, "a map of axes"));
+    if (!n->n)
+        return ws__node_fail(l->ctx, n, "the op has no axes");
+    for (const struct ws__node *c = n->first; c; c = c->next) {
+        if (op->naxis == WS__MAX_AXES)
+            return ws__fail_at(l->ctx, WS_ELIMIT, &c->key_loc,
+                               "more than %d axes", WS__MAX_AXES);
+        WS_TRY(read_axis(l, c, &op->axis[op->naxis]));
+        op->naxis++;
+    }
+    return 0;
+}
+
+int ws__load_op_scope(struct ws__load *l, struct ws__op *op,
+                      struct ws__scope *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->strings = &op->strings;
+    for (size_t i = 0; i < op->naxis; i++)
+        WS_TRY(ws__scope_add(l->ctx, out, op->axis[i].name, WS__INT, NULL));
+    return 0;
+}
+
+static int read_fill_pair(struct ws__load *l, const struct ws__node *n,
+                          struct ws__fill *f)
+{
+    WS_TRY(ws__node_want(l->ctx, n, WS__LIST, "a list of two numbers"));
+    if (n->n != 2) {
+        ws__node_fail(l->ctx, n, "'%s' has %zu numbers, not 2", n->key, n->n);
+        return ws__hint(l->ctx, "normal: [mean, deviation], uniform and "
+                                "integers: [lowest, highest]");
+    }
+    WS_TRY(ws__node_float(l->ctx, n->first, "a fill's number", &f->a));
+    WS_TRY(ws__node_float(l->ctx, n->last, "a fill's number", &f->b));
+    if (f->kind == WS__FILL_NORMAL ? f->b >= 0 : f->a <= f->b)
+        return 0;
+    ws__node_fail(l->ctx, n, "'%s' cannot be [%g, %g]", n->key, f->a, f->b);
+    return ws__hint(l->ctx, f->kind == WS__FILL_NORMAL
+                                ? "a deviation is not negative"
+                                : "write [lowest, highest]");
+}
+
+static int read_fill(struct ws__load *l, const struct ws__node *n,
+                     struct ws__fill *f)
+{
+    const struct ws__node *c;
+    int word;
+
+    if (n->kind == WS__SCALAR) {
+        WS_TRY(ws__node_word(l->ctx, n, "a fill without numbers",
+                             "normal native", &word));
+        f->kind = word ? WS__FILL_NATIVE : WS__FILL_NORMAL;
+        return 0;
+    }
+    WS_TRY(
+        ws__node_keys(l->ctx, n, "normal uniform integers constant", "a fill"));
+    if (n->n != 1) {
+        ws__node_fail(l->ctx, n, "a fill has one key, not %zu", n->n);
+        return ws__hint(l->ctx, "such as {uniform: [0, 1]}");
+    }
+    c = n->first;
+    if (!strcmp(c->key, "constant")) {
+        f->kind = WS__FILL_CONSTANT;
+        return ws__node_float(l->ctx, c, "a constant fill", &f->a);
+    }
+    f->kind = !strcmp(c->key, "normal")    ? WS__FILL_NORMAL
+              : !strcmp(c->key, "uniform") ? WS__FILL_UNIFORM
+                                           : WS__FILL_INTEGERS;
+    WS_TRY(read_fill_pair(l, c, f));
+    if (f->kind == WS__FILL_INTEGERS &&
+        (f->a != floor(f->a) || f->b != floor(f->b)))
+        return ws__node_fail(l->ctx, c, "'integers' wants whole numbers");
+    return 0;
+}
+
+static int read_tensor_type(struct ws__load *l, const struct ws__op *op,
+                            const struct ws__node *n, struct ws__tensor *t)
+{
+    int axis;
+
+    WS_TRY(ws__node_want(l->ctx, n, WS__SCALAR, "an element type"));
+    axis = ws__op_axis(op, n->text);
+    if (axis < 0)
+        return read_dtype(l, n, &t->dtype);
+    if (op->axis[axis].kind != WS__AXIS_TYPE) {
+        ws__node_fail(l->ctx, n, "axis '%s' is no type", n->text);
+        return ws__hint(l->ctx, "a type axis has {types: [...]}");
+    }
+    t->type_axis = axis;
+    return 0;
+}
+
+static int read_exprs(struct ws__load *l, const struct ws__node *n,
+                      const struct ws__scope *scope, const char *what,
+                      size_t want, struct ws__expr **out)
+{
+    size_t i = 0;
+
+    WS_TRY(ws__node_want(l->ctx, n, WS__LIST, "a list of expressions"));
+    if (n->n > WS__MAX_DIMS)
+        return ws__fail_at(l->ctx, WS_ELIMIT, &n->loc,
+                           "%s has %zu dimensions, more than %d", what, n->n,
+                           WS__MAX_DIMS);
+    if (want && n->n != want) {
+        ws__node_fail(l->ctx, n, "%s has %zu entries", what, n->n);
+        return ws__hint(l->ctx, "one for each of the %zu dimensions", want);
+    }
+    for (const struct ws__node *c = n->first; c; c = c->next)
+        WS_TRY(ws__node_expr(l->ctx, l->arena, c, scope, WS__INT, &out[i++]));
+    return 0;
+}
+
+static int read_tensor_shape(struct ws__load *l, const struct ws__node *n,
+                             const struct ws__scope *scope,
+                             struct ws__tensor *t)
+{
+    const struct ws__node *shape = ws__node_get(n, "shape");
+    const struct ws__node *strides = ws__node_get(n, "strides");
+
+    if (!shape && t->role != WS__INPUT) {
+        ws__fail_at(l->ctx, WS_ESPEC, &n->key_loc, "'%s' has no shape",
+                    t->name);
+        return ws__hint(l->ctx, "only inputs may be scalars");
+    }
+    if (shape) {
+        WS_TRY(read_exprs(l, shape, scope, "a shape", 0, t->dim));
+        t->ndim = shape->n;
+        if (!t->ndim) {
+            ws__node_fail(l->ctx, shape, "the shape of '%s' is empty", t->name);
+            return ws__hint(l->ctx, "leave 'shape' out for a scalar, or "
+                                    "write [1]");
+        }
+    }
+    if (!strides)
+        return 0;
+    if (!t->ndim)
+        return ws__node_fail(l->ctx, strides, "a scalar has no strides");
+    return read_exprs(l, strides, scope, "'strides'", t->ndim, t->stride);
+}
+
+static int read_tensor(struct ws__load *l, const struct ws__node *n,
+                       const struct ws__op *op, const struct ws__scope *scope,
+                       struct ws__tensor *t)
+{
+    const struct ws__node *c;
+    int64_t align = 1;
+
+    WS_TRY(ws__node_keys(l->ctx, n, "shape strides dtype fill align about",
+                         "a tensor"));
+    WS_TRY(ws__node_need(l->ctx, n, "dtype", "the tensor", &c));
+    WS_TRY(read_tensor_type(l, op, c, t));
+    WS_TRY(read_tensor_shape(l, n, scope, t));
+    t->fill = (struct ws__fill){WS__FILL_NORMAL, 0, 1};
+    if ((c = ws__node_get(n, "fill"))) {
+        if (t->role == WS__OUTPUT) {
+            ws__fail_at(l->ctx, WS_ESPEC, &c->key_loc, "output '%s' has a fill",
+                        t->name);
+            return ws__hint(l->ctx, "only inputs and inouts are filled");
+        }
+        WS_TRY(read_fill(l, c, &t->fill));
+    }
+    if ((c = ws__node_get(n, "align"))) {
+        WS_TRY(ws__node_int(l->ctx, c, "an alignment", 1, 4096, &align));
+        if (align & (align - 1)) {
+            ws__node_fail(l->ctx, c, "alignment %s is no power of two",
+                          c->text);
+            return ws__hint(l->ctx, "such as 16 or 128, in bytes");
+        }
+    }
+    t->align = (uint32_t)align;
+    if ((c = ws__node_get(n, "about")))
+        WS_TRY(ws__node_str(l->ctx, c, "a text", &t->about));
+    return 0;
+}
+
+static int read_tensors(struct ws__load *l, const struct ws__node *root,
+                        const char *key, enum ws__role role,
+                        const struct ws__scope *scope, struct ws__op *op)
+{
+    const struct ws__node *n = ws__node_get(root, key);
+
+    if (!n)
+        return 0;
+    WS_TRY(ws__node_want(l->ctx, n, WS__MAP, "a map of tensors"));
+    for (const struct ws__node *c = n->first; c; c = c->next) {
+        struct ws__tensor *t = &op->tensor[op->ntensor];
+
+        if (op->ntensor == WS__MAX_TENSORS)
+            return ws__fail_at(l->ctx, WS_ELIMIT, &c->key_loc,
+                               "more than %d tensors", WS__MAX_TENSORS);
+        WS_TRY(ws__node_name(l->ctx, c->key, &c->key_loc, "a tensor"));
+        if (ws__op_axis(op, c->key) >= 0 || ws__op_tensor(op, c->key) >= 0) {
+            ws__fail_at(l->ctx, WS_ESPEC, &c->key_loc, "the name '%s' is taken",
+                        c->key);
+            return ws__hint(l->ctx, "axes and tensors need different names");
+        }
+        t->name = c->key;
+        t->loc = c->key_loc;
+        t->role = role;
+        t->type_axis = -1;
+        WS_TRY(read_tensor(l, c, op, scope, t));
+        op->ntensor++;
+    }
+    return 0;
+}
+
+static int read_require(struct ws__load *l, const struct ws__node *n,
+                        const struct ws__scope *scope, struct ws__op *op)
+{
+    WS_TRY(ws__node_want(l->ctx, n, WS__LIST, "a list of conditions"));
+    op->require = ws__arena_alloc(l->arena, n->n, sizeof(struct ws__expr *));
+    if (!op->require)
+        return WS_ENOMEM;
+    for (const struct ws__node *c = n->first; c; c = c->next) {
+        WS_TRY(ws__node_expr(l->ctx, l->arena, c, scope, WS__BOOL,
+                             &op->require[op->nrequire]));
+        op->nrequire++;
+    }
+    return 0;
+}
+
+static int read_reference(struct ws__load *l, const struct ws__node *n,
+                          struct ws__op *op)
+{
+    int word;
+
+    if (n->kind == WS__SCALAR) {
+        WS_TRY(ws__node_word(l->ctx, n, "a reference", "native", &word));
+        op->reference = op->name;
+        return 0;
+    }
+    WS_TRY(ws__node_keys(l->ctx, n, "native", "a reference"));
+    WS_TRY(ws__node_need(l->ctx, n, "native", "the reference", &n));
+    WS_TRY(ws__node_str(l->ctx, n, "the name of an op", &op->reference));
+    return ws__node_name(l->ctx, n->text, &n->loc, "an op");
+}
+
+static int read_explicit(struct ws__load *l, const struct ws__node *n,
+                         struct ws__tolerance *t)
+{
+    static const char *const keys[] = {"atol", "rtol", "ratio"};
+    double *const to[] = {&t->atol, &t->rtol, &t->ratio};
+
+    t->kind = WS__TOL_EXPLICIT;
+    t->ratio = 1;
+    for (size_t i = 0; i < WS_COUNT(keys); i++) {
+        const struct ws__node *c = ws__node_get(n, keys[i]);
+
+        if (!c)
+            continue;
+        WS_TRY(ws__node_float(l->ctx, c, keys[i], to[i]));
+        if (*to[i] < 0 || (i == 2 && (*to[i] <= 0 || *to[i] > 1))) {
+            ws__node_fail(l->ctx, c, "%s cannot be %s", keys[i], c->text);
+            return ws__hint(l->ctx, i == 2 ? "it is above 0, at most 1"
+                                           : "it is not negative");
+        }
+    }
+    return 0;
+}
+
+static int read_tolerance(struct ws__load *l, const struct ws__node *n,
+                          const struct ws__scope *scope,
+                          struct ws__tolerance *t)
+{
+    const struct ws__node *reduction, *accumulate;
+
+    WS_TRY(ws__node_keys(l->ctx, n, "reduction accumulate atol rtol ratio",
+                         "a tolerance"));
+    reduction = ws__node_get(n, "reduction");
+    accumulate = ws__node_get(n, "accumulate");
+    if (ws__node_get(n, "atol") || ws__node_get(n, "rtol") ||
+        ws__node_get(n, "ratio")) {
+        if (reduction || accumulate) {
+            ws__node_fail(l->ctx, n, "a tolerance is of two kinds");
+            return ws__hint(l->ctx, "give either reduction and accumulate, "
+                                    "or atol, rtol and ratio");
+        }
+        return read_explicit(l, n, t);
+    }
+    if (reduction)
+        WS_TRY(ws__node_expr(l->ctx, l->arena, reduction, scope, WS__INT,
+                             &t->reduction));
+    if (accumulate)
+        WS_TRY(read_dtype(l, accumulate, &t->accumulate));
+    return 0;
+}
+
+static int read_floor(struct ws__load *l, const struct ws__node *n,
+                      const struct ws__scope *scope, struct ws__op *op)
+{
+    const struct ws__node *c;
+
+    WS_TRY(ws__node_keys(l->ctx, n, "flops bytes", "a floor"));
+    if ((c = ws__node_get(n, "flops")))
+        WS_TRY(
+            ws__node_expr(l->ctx, l->arena, c, scope, WS__FLOAT, &op->flops));
+    if ((c = ws__node_get(n, "bytes")))
+        WS_TRY(
+            ws__node_expr(l->ctx, l->arena, c, scope, WS__FLOAT, &op->bytes));
+    return 0;
+}
+
+static int read_tail(struct ws__load *l, const struct ws__node *root,
+                     const struct ws__scope *scope, struct ws__op *op)
+{
+    const struct ws__node *n;
+    int word;
+
+    if ((n = ws__node_get(root, "require")))
+        WS_TRY(read_require(l, n, scope, op));
+    if ((n = ws__node_get(root, "reference")))
+        WS_TRY(read_reference(l, n, op));
+    op->tolerance.accumulate = WS__DT_F32;
+    if ((n = ws__node_get(root, "tolerance")))
+        WS_TRY(read_tolerance(l, n, scope, &op->tolerance));
+    if ((n = ws__node_get(root, "floor")))
+        WS_TRY(read_floor(l, n, scope, op));
+    if ((n = ws__node_get(root, "cache"))) {
+        WS_TRY(ws__node_word(l->ctx, n, "a cache mode", "cold warm", &word));
+        op->cache = word ? WS__CACHE_WARM : WS__CACHE_COLD;
+    }
+    return 0;
+}
+
+static int check_tensors(struct ws__load *l, const struct ws__node *root,
+                         const struct ws__op *op)
+{
+    for (size_t i = 0; i < op->ntensor; i++)
+        if (op->tensor[i].role != WS__INPUT)
+            return 0;
+    ws__node_fail(l->ctx, root, "op '%s' has no outputs", op->name);
+    return ws__hint(l->ctx, "add a map 'outputs' or 'inouts'");
+}
+
+int ws__load_op(struct ws__load *l, const struct ws__node *root,
+                const char *file, const char *dir, struct ws__op **out)
+{
+    struct ws__op *op = ws__arena_alloc(l->arena, 1, sizeof(*op));
+    struct ws__scope scope;
+    const struct ws__node *n;
+
+    if (!op)
+        return WS_ENOMEM;
+    op->file = file;
+    op->dir = dir;
+    op->strings.arena = l->arena;
+    WS_TRY(ws__node_keys(l->ctx, root, OP_KEYS, "an op"));
+    WS_TRY(ws__node_need(l->ctx, root, "op", "the op file", &n));
+    WS_TRY(ws__node_str(l->ctx, n, "a name", &op->name));
+    WS_TRY(ws__node_name(l->ctx, op->name, &n->loc, "an op"));
+    if ((n = ws__node_get(root, "about")))
+        WS_TRY(ws__node_str(l->ctx, n, "a text", &op->about));
+    WS_TRY(ws__node_need(l->ctx, root, "axes", "the op file", &n));
+    WS_TRY(read_axes(l, n, op));
+    WS_TRY(ws__load_op_scope(l, op, &scope));
+    WS_TRY(read_tensors(l, root, "inputs", WS__INPUT, &scope, op));
+    WS_TRY(read_tensors(l, root, "inouts", WS__INOUT, &scope, op));
+    WS_TRY(read_tensors(l, root, "outputs", WS__OUTPUT, &scope, op));
+    WS_TRY(check_tensors(l, root, op));
+    WS_TRY(read_tail(l, root, &scope, op));
+    op->hash = ws__op_meaning(op);
+    *out = op;
+    return 0;
+}

@@ -1,0 +1,264 @@
+/*
+ * spec_space.c: parameters and constraints of a kernel.
+ *
+ * The values of a parameter are written out or made by a list expression,
+ * which may use the constant axes. After this file every parameter has
+ * distinct values of one type, a default among them, and the same values in
+ * slot form; a constraint knows whether it can be tested from the
+ * parameters alone.
+ */
+#include "spec/parts.h"
+
+#include "base/banned.h"
+
+#define MAX_VALUES 4096
+
+static const char *const device_names[] = {
+#define WS_X(name, text) text,
+    WS__DEVICE_VARS(WS_X)
+#undef WS_X
+};
+
+static int mixed(struct ws__load *l, const struct ws__node *n,
+                 const struct ws__param *p)
+{
+    ws__node_fail(l->ctx, n, "values of parameter '%s' differ in type: '%s'",
+                  p->name, n->text);
+    return ws__hint(l->ctx, "all of them are numbers, bools or words");
+}
+
+/* Written values; whole numbers become floats beside a float. */
+static int read_values(struct ws__load *l, const struct ws__node *list,
+                       struct ws__param *p)
+{
+    bool any_float = false;
+    size_t i = 0;
+
+    p->value = ws__arena_alloc(l->arena, list->n, sizeof(*p->value));
+    if (!p->value)
+        return WS_ENOMEM;
+    for (const struct ws__node *c = list->first; c; c = c->next)
+        WS_TRY(ws__node_value(l->ctx, c, &p->value[i++]));
+    p->nvalue = i;
+    for (i = 0; i < p->nvalue; i++)
+        any_float = any_float || p->value[i].type == WS__FLOAT;
+    i = 0;
+    for (const struct ws__node *c = list->first; c; c = c->next, i++) {
+        struct ws__value *v = &p->value[i];
+
+        if (any_float && v->type == WS__INT) {
+            v->type = WS__FLOAT;
+            v->u.f = (double)v->u.i;
+        }
+        if (v->type != p->value[0].type)
+            return mixed(l, c, p);
+    }
+    return 0;
+}
+
+/* The constant axes, for list expressions. */
+static int list_scope(struct ws__load *l, const struct ws__kernel *k,
+                      struct ws__scope *scope, union wsrt_value *vars)
+{
+    memset(scope, 0, sizeof(*scope));
+    scope->strings = k->scope.strings;
+    for (size_t i = 0; k->op && i < k->op->naxis; i++) {
+        size_t slot;
+
+        if (k->op->axis[i].kind != WS__AXIS_CONST)
+            continue;
+        WS_TRY(
+            ws__scope_add(l->ctx, scope, k->op->axis[i].name, WS__INT, &slot));
+        vars[slot].i = k->op->axis[i].value;
+    }
+    return 0;
+}
+
+static int make_values(struct ws__load *l, const struct ws__kernel *k,
+                       const struct ws__node *n, struct ws__param *p)
+{
+    union wsrt_value vars[WS__MAX_SLOTS];
+    struct ws__scope scope;
+
+    memset(vars, 0, sizeof(vars));
+    WS_TRY(list_scope(l, k, &scope, vars));
+    return ws__expr_list(l->ctx, l->arena, n->text, &n->loc, &scope, vars,
+                         MAX_VALUES, &p->value, &p->nvalue);
+}
+
+int ws__load_finish_param(struct ws__load *l, struct ws__param *p,
+                          const struct ws__node *n, struct ws__strtab *t)
+{
+    if (!p->nvalue) {
+        ws__node_fail(l->ctx, n, "parameter '%s' has no values", p->name);
+        return ws__hint(l->ctx, "give at least one");
+    }
+    if (p->nvalue > MAX_VALUES) {
+        ws__node_fail(l->ctx, n, "parameter '%s' has %zu values", p->name,
+                      p->nvalue);
+        return ws__hint(l->ctx, "at most %d", MAX_VALUES);
+    }
+    p->type = p->value[0].type;
+    p->slot = ws__arena_alloc(l->arena, p->nvalue, sizeof(*p->slot));
+    if (!p->slot)
+        return WS_ENOMEM;
+    for (size_t i = 0; i < p->nvalue; i++) {
+        WS_TRY(ws__value_slot(t, &p->value[i], &p->slot[i]));
+        for (size_t j = 0; j < i; j++)
+            if (ws__value_eq(&p->value[i], &p->value[j])) {
+                ws__node_fail(l->ctx, n,
+                              "values %zu and %zu of parameter '%s' are equal",
+                              j + 1, i + 1, p->name);
+                return ws__hint(l->ctx, "list each value once");
+            }
+    }
+    return 0;
+}
+
+static int read_default(struct ws__load *l, const struct ws__node *n,
+                        struct ws__param *p)
+{
+    struct ws__value v;
+
+    WS_TRY(ws__node_value(l->ctx, n, &v));
+    if (p->type == WS__FLOAT && v.type == WS__INT) {
+        v.type = WS__FLOAT;
+        v.u.f = (double)v.u.i;
+    }
+    for (size_t i = 0; i < p->nvalue; i++)
+        if (ws__value_eq(&p->value[i], &v)) {
+            p->dflt = i;
+            return 0;
+        }
+    ws__node_fail(l->ctx, n,
+                  "default %s of parameter '%s' is not among its "
+                  "values",
+                  n->text, p->name);
+    return ws__hint(l->ctx, "take one of 'values'");
+}
+
+static int read_param_map(struct ws__load *l, const struct ws__kernel *k,
+                          const struct ws__node *n, struct ws__param *p)
+{
+    const struct ws__node *values, *c;
+
+    WS_TRY(ws__node_keys(l->ctx, n, "values default about structural",
+                         "a parameter"));
+    WS_TRY(ws__node_need(l->ctx, n, "values", "the parameter", &values));
+    if (values->kind == WS__SCALAR) {
+        WS_TRY(ws__node_want(l->ctx, values, WS__SCALAR, "a list of values"));
+        WS_TRY(make_values(l, k, values, p));
+    } else {
+        WS_TRY(ws__node_want(l->ctx, values, WS__LIST, "a list of values"));
+        WS_TRY(read_values(l, values, p));
+    }
+    WS_TRY(ws__load_finish_param(l, p, values, k->scope.strings));
+    if ((c = ws__node_get(n, "default")))
+        WS_TRY(read_default(l, c, p));
+    if ((c = ws__node_get(n, "about")))
+        WS_TRY(ws__node_str(l->ctx, c, "a text", &p->about));
+    if ((c = ws__node_get(n, "structural")))
+        WS_TRY(ws__node_bool(l->ctx, c, "structural", &p->structural));
+    return 0;
+}
+
+static int check_param_name(struct ws__load *l, const struct ws__kernel *k,
+                            const struct ws__node *n)
+{
+    WS_TRY(ws__node_name(l->ctx, n->key, &n->key_loc, "a parameter"));
+    if (!k->op ||
+        (ws__op_axis(k->op, n->key) < 0 && ws__op_tensor(k->op, n->key) < 0))
+        return 0;
+    ws__fail_at(l->ctx, WS_ESPEC, &n->key_loc, "the name '%s' is taken",
+                n->key);
+    return ws__hint(l->ctx, "op '%s' has %s of that name", k->op->name,
+                    ws__op_axis(k->op, n->key) >= 0 ? "an axis" : "a tensor");
+}
+
+int ws__load_params(struct ws__load *l, const struct ws__node *map,
+                    struct ws__kernel *k)
+{
+    WS_TRY(ws__node_want(l->ctx, map, WS__MAP, "a map of parameters"));
+    for (const struct ws__node *c = map->first; c; c = c->next) {
+        struct ws__param *p = &k->param[k->nparam];
+
+        if (k->nparam == WS__MAX_PARAMS)
+            return ws__fail_at(l->ctx, WS_ELIMIT, &c->key_loc,
+                               "more than %d parameters", WS__MAX_PARAMS);
+        WS_TRY(check_param_name(l, k, c));
+        p->name = c->key;
+        p->loc = c->key_loc;
+        if (c->kind == WS__MAP) {
+            WS_TRY(read_param_map(l, k, c, p));
+        } else {
+            WS_TRY(ws__node_want(l->ctx, c, WS__LIST,
+                                 "a list of values or a map with 'values'"));
+            WS_TRY(read_values(l, c, p));
+            WS_TRY(ws__load_finish_param(l, p, c, k->scope.strings));
+        }
+        k->nparam++;
+    }
+    return 0;
+}
+
+int ws__load_kernel_scope(struct ws__load *l, struct ws__kernel *k,
+                          struct ws__strtab *strings)
+{
+    memset(&k->scope, 0, sizeof(k->scope));
+    k->scope.strings = strings;
+    for (size_t i = 0; k->op && i < k->op->naxis; i++)
+        WS_TRY(ws__scope_add(l->ctx, &k->scope, k->op->axis[i].name, WS__INT,
+                             NULL));
+    for (size_t i = 0; i < k->nparam; i++)
+        if (ws__scope_add(l->ctx, &k->scope, k->param[i].name, k->param[i].type,
+                          NULL) < 0)
+            return ws__error_locate(l->ctx, &k->param[i].loc);
+    for (size_t i = 0; i < WS_COUNT(device_names); i++)
+        WS_TRY(
+            ws__scope_add(l->ctx, &k->scope, device_names[i], WS__INT, NULL));
+    return 0;
+}
+
+int ws__load_constraint(struct ws__load *l, const struct ws__node *text,
+                        const char *about, struct ws__kernel *k)
+{
+    struct ws__constraint *c = &k->constraint[k->nconstraint];
+    size_t naxis = ws__kernel_param_slot(k, 0);
+
+    c->about = about;
+    WS_TRY(
+        ws__node_expr(l->ctx, l->arena, text, &k->scope, WS__BOOL, &c->expr));
+    for (size_t i = 0; i < naxis; i++)
+        c->needs_axes = c->needs_axes || ws__expr_uses(c->expr, i);
+    for (int v = 0; v < WS__NDEVICE_VARS; v++)
+        c->needs_device =
+            c->needs_device ||
+            ws__expr_uses(c->expr,
+                          ws__kernel_device_slot(k, (enum ws__device_var)v));
+    k->nconstraint++;
+    return 0;
+}
+
+int ws__load_constraints(struct ws__load *l, const struct ws__node *list,
+                         struct ws__kernel *k)
+{
+    WS_TRY(ws__node_want(l->ctx, list, WS__LIST, "a list of constraints"));
+    k->constraint = ws__arena_alloc(l->arena, list->n, sizeof(*k->constraint));
+    if (!k->constraint)
+        return WS_ENOMEM;
+    for (const struct ws__node *c = list->first; c; c = c->next) {
+        const struct ws__node *text = c, *about = NULL;
+        const char *words = NULL;
+
+        if (c->kind == WS__MAP) {
+            WS_TRY(ws__node_keys(l->ctx, c, "require about", "a constraint"));
+            WS_TRY(
+                ws__node_need(l->ctx, c, "require", "the constraint", &text));
+            about = ws__node_get(c, "about");
+        }
+        if (about)
+            WS_TRY(ws__node_str(l->ctx, about, "a text", &words));
+        WS_TRY(ws__load_constraint(l, text, words, k));
+    }
+    return 0;
+}

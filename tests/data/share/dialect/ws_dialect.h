@@ -1,0 +1,2 @@
+/* Stands for the shipped dialect header in tests of loading. */
+#define WS_TEST_DIALECT 1

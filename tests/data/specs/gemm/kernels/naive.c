@@ -1,0 +1,2 @@
+#include "ws_dialect.h"
+void gemm(void) {}
