@@ -1,0 +1,602 @@
+/*
+ * measure.c: the evaluator over a device and a reference: opening, closing,
+ * and the order of the stages.
+ *
+ * A candidate is never blamed for what another one left behind: a crash on a
+ * device that had run other candidates before is believed only when it
+ * happens again on a fresh one. A hang is believed at once, since repeating
+ * it costs the whole time-out. After either, and after a write outside of a
+ * buffer, the device is opened anew before the next candidate.
+ *
+ * Stages stop at the first failure of a subject; in a pair the other one is
+ * still judged, but nothing is timed, for there is nothing to compare.
+ */
+#include "measure/measure_int.h"
+
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#include "base/banned.h"
+
+#define REOPEN_TRIES 3
+#define SECOND 1000000000u
+#define REFERENCE_LIMIT_NS (600ull * SECOND)
+#define DEFAULT_LIMIT_NS (30ull * SECOND) /* of what runs no candidate */
+
+/* ---- device ------------------------------------------------------------ */
+
+uint64_t ws__measure_max_bytes(const struct ws__measure *m)
+{
+    if (m->opts.max_bytes)
+        return m->opts.max_bytes;
+    return m->info.id.memory_bytes ? m->info.id.memory_bytes / 2 : 1ull << 30;
+}
+
+void ws__measure_limit(struct ws__measure *m, uint64_t ns)
+{
+    if (m->dev.ops->set_limit)
+        m->dev.ops->set_limit(m->dev.self, ns ? ns : DEFAULT_LIMIT_NS);
+}
+
+int ws__measure_run(struct ws__measure *m, const struct ws__dev_batch *b,
+                    uint64_t limit_ns, struct ws__dev_sample *samples,
+                    size_t *n)
+{
+    int rc;
+
+    *n = 0;
+    ws__measure_limit(m, limit_ns);
+    rc = m->dev.ops->run(m->dev.self, b, samples, n);
+    ws__measure_limit(m, 0);
+    return rc;
+}
+
+void ws__measure_lose(struct ws__measure *m)
+{
+    if (!m->open)
+        return;
+    m->deps.device_close(&m->dev);
+    m->open = false;
+    m->gen++;
+    ws__measure_forget_modules(m);
+}
+
+static int open_once(struct ws__measure *m)
+{
+    const struct ws__device_info *info;
+
+    WS_TRY(m->deps.device_open(m->ctx, m->device_name, &m->dev));
+    m->open = true;
+    m->age = 0;
+    info = m->dev.ops->info(m->dev.self);
+    if (!m->info.name[0]) {
+        m->info = *info;
+        m->raw_identity = info->id.hash;
+        return 0;
+    }
+    if (ws__hash_eq(info->id.hash, m->raw_identity))
+        return 0;
+    ws__fail(m->ctx, WS_ENODEVICE, "device '%s' is not the one measured so far",
+             m->info.name);
+    return ws__hint(m->ctx,
+                    "it was '%.100s', driver '%.100s'; run again to "
+                    "measure on the new one",
+                    m->info.id.device, m->info.id.driver);
+}
+
+int ws__measure_ready(struct ws__measure *m)
+{
+    int rc = 0;
+
+    for (int i = 0; !m->open && i < REOPEN_TRIES; i++) {
+        WS_TRY(ws__check_stop(m->ctx));
+        rc = open_once(m);
+        if (rc == WS_ENOMEM || rc == WS_ECANCEL)
+            return rc;
+        if (rc < 0)
+            ws__log(m->ctx, WS_LOG_DEBUG, "cannot open device '%s': %s",
+                    m->device_name ? m->device_name : "default",
+                    m->ctx->err.message);
+        if (rc < 0 && m->open) /* another device answers to the name */
+            ws__measure_lose(m);
+    }
+    if (m->open)
+        ws__measure_limit(m, 0);
+    return m->open ? 0 : rc;
+}
+
+/* ---- failures ---------------------------------------------------------- */
+
+enum ws__verdict ws__measure_verdict_of(int rc)
+{
+    switch (rc) {
+    case WS_EBUILD:
+    case WS_ENOTSUP:
+        return WS__V_BUILD;
+    case WS_ELAUNCH:
+        return WS__V_LAUNCH;
+    case WS_ECRASH:
+    case WS_EDEVICE:
+    case WS_EPROTO:
+        return WS__V_CRASH;
+    case WS_ETIMEOUT:
+        return WS__V_HANG;
+    case WS_EDEVMEM:
+        return WS__V_MEMORY;
+    default:
+        return WS__V_NONE;
+    }
+}
+
+bool ws__measure_kills(int rc)
+{
+    return rc == WS_ECRASH || rc == WS_ETIMEOUT || rc == WS_EDEVICE ||
+           rc == WS_EPROTO || rc == WS_ECANCEL;
+}
+
+int ws__measure_blame(struct ws__measure *m, int rc, struct ws__subject *s,
+                      size_t n, const char *during)
+{
+    enum ws__verdict v = ws__measure_verdict_of(rc);
+
+    if (v == WS__V_NONE) {
+        if (ws__measure_kills(rc))
+            ws__measure_lose(m);
+        return rc;
+    }
+    for (size_t i = 0; i < n; i++) {
+        s[i].t->verdict = v;
+        s[i].judged = true;
+        if (ws__trial_set_reason(m->ctx, s[i].t, "%s: %s", during,
+                                 m->ctx->err.message) < 0)
+            return WS_ENOMEM;
+    }
+    if (ws__measure_kills(rc))
+        ws__measure_lose(m);
+    /* The deadline of the whole run is not the candidate's fault. */
+    return ws__check_stop(m->ctx);
+}
+
+/* ---- stages ------------------------------------------------------------ */
+
+static int begin_subject(struct ws__measure *m, struct ws__subject *s)
+{
+    char reason[256];
+    int rc =
+        ws__measure_plan(m, &s->t->candidate, s->t->workload, s->plan, reason);
+
+    if (rc < 0)
+        return rc;
+    WS_TRY(ws__recipe_make(m, &s->t->candidate, s->in, s->plan, &s->recipe));
+    s->t->candidate_hash =
+        ws__candidate_hash(s->kernel, &s->t->candidate.config,
+                           s->recipe.source);
+    s->t->workload_hash =
+        ws__workload_hash(m->op, &m->workload[s->t->workload]);
+    if (rc)
+        return 0;
+    s->t->verdict = WS__V_FILTERED;
+    s->judged = true;
+    return ws__trial_set_reason(m->ctx, s->t, "%s", reason);
+}
+
+static bool any_judged(const struct ws__subject *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (s[i].judged)
+            return true;
+    return false;
+}
+
+static bool all_judged(const struct ws__subject *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!s[i].judged)
+            return false;
+    return true;
+}
+
+/* Buffers and inputs: the candidates' code has not run yet. */
+static int set_up(struct ws__measure *m, struct ws__subject *s, size_t n,
+                  struct ws__bufs *b)
+{
+    WS_TRY(ws__bufs_make(m, s, n, WS__SETS, b));
+    return ws__bufs_upload(m, b, m->problem);
+}
+
+static int judge_and_time(struct ws__measure *m, struct ws__subject *s,
+                          size_t n, const struct ws__question *q,
+                          struct ws__bufs *b)
+{
+    enum ws__effort effort = q->pair ? WS__CONFIRM : q->effort;
+    unsigned gen = m->gen;
+    bool right = true;
+    int rc = set_up(m, s, n, b);
+
+    if (rc == WS_EDEVMEM)
+        return ws__measure_blame(m, rc, s, n, "buffers");
+    WS_TRY(rc);
+    for (size_t i = 0; i < n; i++) {
+        if (m->gen != gen)
+            return 0; /* the rest is judged on its own */
+        WS_TRY(ws__check_stop(m->ctx));
+        WS_TRY(ws__measure_verify(m, b, &s[i]));
+        s[i].t->did |= WS__WANT_VERDICT;
+        right = right && s[i].t->verdict == WS__V_OK;
+    }
+    if (!right || !(q->want & WS__WANT_TIME))
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        s[i].t->did |= WS__WANT_TIME;
+    return ws__measure_time(m, b, s, n, effort);
+}
+
+/* Runs the stages for n subjects that are not judged yet. */
+static int stages(struct ws__measure *m, struct ws__subject *s, size_t n,
+                  const struct ws__question *q)
+{
+    struct ws__bufs *b;
+    int rc;
+
+    WS_TRY(ws__measure_ready(m));
+    for (size_t i = 0; i < n; i++) {
+        WS_TRY(ws__check_stop(m->ctx));
+        WS_TRY(ws__measure_ready(m));
+        s[i].t->did |= WS__WANT_BUILD;
+        WS_TRY(ws__measure_build(m, &s[i]));
+    }
+    if (!(q->want & (WS__WANT_VERDICT | WS__WANT_TIME))) {
+        for (size_t i = 0; i < n; i++)
+            s[i].judged = true;
+        return 0;
+    }
+    if (any_judged(s, n) || !m->open)
+        return 0;
+    WS_TRY(ws__measure_problem(m, s, n));
+    b = ws__alloc(m->ctx, 1, sizeof(*b));
+    if (!b)
+        return WS_ENOMEM;
+    rc = judge_and_time(m, s, n, q, b);
+    ws__bufs_free(m, b);
+    ws__free(m->ctx, b);
+    return rc;
+}
+
+static bool crashed(const struct ws__subject *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (s[i].t->verdict == WS__V_CRASH)
+            return true;
+    return false;
+}
+
+/* Back to what begin_subject left. */
+static void reset_subject(struct ws__measure *m, struct ws__subject *s)
+{
+    struct ws__trial *t = s->t, old = *t;
+
+    ws__free(m->ctx, t->reason);
+    ws__free(m->ctx, t->sample_ns);
+    memset(t, 0, sizeof(*t));
+    t->question = old.question;
+    t->candidate = old.candidate;
+    t->workload = old.workload;
+    t->effort = old.effort;
+    t->block = old.block;
+    t->cache = old.cache;
+    t->wall_ns = old.wall_ns;
+    t->candidate_hash = old.candidate_hash;
+    t->workload_hash = old.workload_hash;
+    s->judged = false;
+    s->module = 0;
+}
+
+/* A device that fails while no candidate runs is lost, whatever it says. */
+static int lost(struct ws__measure *m, int rc)
+{
+    struct ws_error err = m->ctx->err;
+
+    if (rc >= 0 || !ws__measure_kills(rc))
+        return rc;
+    ws__measure_lose(m);
+    WS_TRY(ws__check_stop(m->ctx));
+    if (rc == WS_ECANCEL)
+        return ws__fail(m->ctx, rc, "%s", err.message);
+    ws__fail(m->ctx, WS_EDEVICE,
+             "device '%s' failed before a candidate ran: "
+             "%s",
+             m->info.name, err.message);
+    return ws__hint(m->ctx, "see the system's log; other programs on the "
+                            "device may be the cause");
+}
+
+/* The stages, again on a fresh device if an old one crashed. */
+static int stages_twice(struct ws__measure *m, struct ws__subject *s, size_t n,
+                        const struct ws__question *q)
+{
+    bool fresh;
+    int rc;
+
+    WS_TRY(ws__measure_ready(m));
+    fresh = m->age == 0;
+    rc = stages(m, s, n, q);
+    if (rc < 0 ? !ws__measure_kills(rc) : !crashed(s, n))
+        return rc;
+    if (fresh || rc == WS_ECANCEL || ws__check_stop(m->ctx) < 0)
+        return lost(m, rc);
+    ws__log(m->ctx, WS_LOG_DEBUG,
+            "device failed after %u candidates; again on a fresh one", m->age);
+    ws__measure_lose(m);
+    for (size_t i = 0; i < n; i++)
+        reset_subject(m, &s[i]);
+    return lost(m, stages(m, s, n, q));
+}
+
+static int all_stages(struct ws__measure *m, struct ws__subject *s, size_t n,
+                      const struct ws__question *q)
+{
+    struct ws__question alone = *q;
+
+    for (size_t i = 0; i < n; i++)
+        WS_TRY(begin_subject(m, &s[i]));
+    if (!any_judged(s, n))
+        WS_TRY(stages_twice(m, s, n, q));
+    if (all_judged(s, n) || n == 1)
+        return 0;
+    /* One of a pair failed before the other was judged. */
+    alone.want &= ~(unsigned)WS__WANT_TIME;
+    if (q->want & WS__WANT_TIME)
+        alone.want |= WS__WANT_VERDICT;
+    for (size_t i = 0; i < n; i++) {
+        if (s[i].judged)
+            continue;
+        reset_subject(m, &s[i]);
+        WS_TRY(stages_twice(m, &s[i], 1, &alone));
+    }
+    return 0;
+}
+
+/* ---- evaluator --------------------------------------------------------- */
+
+static enum ws__cache_mode cache_mode(const struct ws__measure *m)
+{
+    if (m->opts.cache != WS__CACHE_DEFAULT)
+        return m->opts.cache;
+    return m->op->cache == WS__CACHE_WARM ? WS__CACHE_WARM : WS__CACHE_COLD;
+}
+
+static int begin(struct ws__measure *m, const struct ws__question *q, size_t n,
+                 struct ws__trial *out, struct ws__subject *s)
+{
+    uint64_t wall = ws__wall_ns(), block = 0;
+
+    if (n == 2) {
+        struct ws__hash h = ws__hash_u64((struct ws__hash){3, 0}, wall);
+
+        /* Fits a signed 64-bit column, never 0. */
+        block = (ws__hash_u64(h, q->id).lo >> 1) | 1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct ws__trial *t = &out[i];
+
+        t->question = q->id;
+        t->candidate = i ? q->b : q->a;
+        t->workload = q->workload;
+        t->effort = q->pair ? WS__CONFIRM : q->effort;
+        t->block = block;
+        t->cache = cache_mode(m);
+        t->wall_ns = wall;
+        s[i].t = t;
+        if (t->candidate.kernel >= m->nkernel || t->workload >= m->nworkload)
+            return ws__fail(m->ctx, WS_EINVAL, "no kernel %u or workload %u",
+                            t->candidate.kernel, t->workload);
+        s[i].kernel = &m->kernel[t->candidate.kernel];
+        WS_TRY(ws__measure_instance(m, t->workload, &s[i].in));
+        s[i].plan = ws__alloc(m->ctx, 1, sizeof(*s[i].plan));
+        if (!s[i].plan)
+            return WS_ENOMEM;
+    }
+    return 0;
+}
+
+static int answer(void *self, const struct ws__question *q,
+                  struct ws__trial *out)
+{
+    struct ws__measure *m = self;
+    struct ws__subject s[2];
+    uint64_t start = ws__now_ns();
+    size_t n = q->pair ? 2 : 1;
+    int rc;
+
+    memset(s, 0, sizeof(s));
+    WS_TRY(ws__check_stop(m->ctx));
+    rc = begin(m, q, n, out, s);
+    if (rc >= 0)
+        rc = all_stages(m, s, n, q);
+    for (size_t i = 0; i < n; i++) {
+        out[i].spent_ns = (ws__now_ns() - start) / n;
+        ws__recipe_clear(m->ctx, &s[i].recipe);
+        ws__free(m->ctx, s[i].plan);
+    }
+    return rc;
+}
+
+static int prefetch(void *self, const struct ws__question *q, size_t n)
+{
+    return ws__measure_prefetch(self, q, n);
+}
+
+static const struct ws__identity *identity(void *self)
+{
+    return &((struct ws__measure *)self)->info.id;
+}
+
+static const struct ws__evaluator_ops evaluator_ops = {
+    .abi = 1,
+    .name = "measure",
+    .prefetch = prefetch,
+    .answer = answer,
+    .identity = identity,
+};
+
+struct ws__evaluator ws__measure_evaluator(struct ws__measure *m)
+{
+    return (struct ws__evaluator){&evaluator_ops, m};
+}
+
+const struct ws__device_info *ws__measure_device(struct ws__measure *m)
+{
+    return &m->info;
+}
+
+/* ---- open and close ---------------------------------------------------- */
+
+int ws__measure_instance(struct ws__measure *m, uint32_t workload,
+                         const struct ws__instance **out)
+{
+    struct ws__instance *in = m->instance[workload];
+
+    if (!in) {
+        int rc;
+
+        in = ws__alloc(m->ctx, 1, sizeof(*in));
+        if (!in)
+            return WS_ENOMEM;
+        rc = ws__instance_make(m->ctx, m->op, &m->workload[workload], in);
+        if (rc < 0) {
+            ws__free(m->ctx, in);
+            return rc;
+        }
+        m->instance[workload] = in;
+    }
+    *out = in;
+    return 0;
+}
+
+/* What changes times or verdicts goes into the identity. */
+static void seal_protocol(struct ws__measure *m)
+{
+    static const char *const mode[] = {[WS__CACHE_DEFAULT] = "op",
+                                       [WS__CACHE_COLD] = "cold",
+                                       [WS__CACHE_WARM] = "warm"};
+
+    snprintf(m->info.id.protocol, sizeof(m->info.id.protocol),
+             "measure 1, cache %s, %d sets", mode[m->opts.cache], WS__SETS);
+    ws__identity_seal(&m->info.id);
+}
+
+static int start(struct ws__measure *m)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (!m->opts.builders)
+        m->opts.builders = cpus > 0 ? (unsigned)cpus : 1;
+    if (m->opts.builders > WS__MAX_BUILDERS)
+        m->opts.builders = WS__MAX_BUILDERS;
+    if (!m->opts.build_limit_ns)
+        m->opts.build_limit_ns = 60ull * SECOND;
+    if (!m->opts.run_limit_ns)
+        m->opts.run_limit_ns = 20ull * SECOND;
+    m->instance = ws__alloc(m->ctx, m->nworkload, sizeof(*m->instance));
+    m->best_ns = ws__alloc(m->ctx, m->nworkload, sizeof(*m->best_ns));
+    if (!m->instance || !m->best_ns)
+        return WS_ENOMEM;
+    if (m->opts.device) {
+        m->device_name = ws__strdup(m->ctx, m->opts.device);
+        if (!m->device_name)
+            return WS_ENOMEM;
+    }
+    WS_TRY(open_once(m));
+    seal_protocol(m);
+    if (!m->device_name) { /* the default may change; this one stays */
+        m->device_name = ws__strdup(m->ctx, m->info.name);
+        if (!m->device_name)
+            return WS_ENOMEM;
+    }
+    return m->deps.reference_open(m->ctx, m->op, m->opts.ref_threads,
+                                  REFERENCE_LIMIT_NS, &m->ref);
+}
+
+int ws__measure_open_with(struct ws_ctx *ctx,
+                          const struct ws__measure_deps *deps,
+                          const struct ws__op *op,
+                          const struct ws__kernel *kernel, size_t nkernel,
+                          const struct ws__workload *workload, size_t nworkload,
+                          const struct ws__measure_opts *opts,
+                          struct ws__measure **out)
+{
+    struct ws__measure *m;
+    int rc;
+
+    *out = NULL;
+    if (!nkernel || !nworkload) {
+        ws__fail(ctx, WS_EINVAL, "nothing to measure");
+        return ws__hint(ctx, "a specification needs a kernel and a workload");
+    }
+    m = ws__alloc(ctx, 1, sizeof(*m));
+    if (!m)
+        return WS_ENOMEM;
+    m->ctx = ctx;
+    m->deps = *deps;
+    m->op = op;
+    m->kernel = kernel;
+    m->nkernel = nkernel;
+    m->workload = workload;
+    m->nworkload = nworkload;
+    if (opts)
+        m->opts = *opts;
+    m->queue_end = &m->queue;
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->work, NULL);
+    pthread_cond_init(&m->done, NULL);
+    rc = start(m);
+    if (rc < 0)
+        ws__measure_close(m);
+    else
+        *out = m;
+    return rc;
+}
+
+int ws__measure_open(struct ws_ctx *ctx, const struct ws__op *op,
+                     const struct ws__kernel *kernel, size_t nkernel,
+                     const struct ws__workload *workload, size_t nworkload,
+                     const struct ws__measure_opts *opts,
+                     struct ws__measure **out)
+{
+    static const struct ws__measure_deps real = {
+        .device_open = ws__device_open,
+        .device_close = ws__device_close,
+        .reference_open = ws__reference_open,
+        .reference_close = ws__reference_close,
+        .reference_run = ws__reference_run,
+        .problem_fill = ws__problem_fill,
+    };
+
+    return ws__measure_open_with(ctx, &real, op, kernel, nkernel, workload,
+                                 nworkload, opts, out);
+}
+
+void ws__measure_close(struct ws__measure *m)
+{
+    struct ws_ctx *ctx;
+
+    if (!m)
+        return;
+    ctx = m->ctx;
+    ws__measure_stop_builders(m);
+    ws__measure_free_jobs(m);
+    ws__measure_lose(m);
+    ws__problem_free(m->problem);
+    if (m->ref)
+        m->deps.reference_close(m->ref);
+    for (size_t i = 0; m->instance && i < m->nworkload; i++)
+        ws__free(ctx, m->instance[i]);
+    ws__free(ctx, m->instance);
+    ws__free(ctx, m->best_ns);
+    ws__free(ctx, m->device_name);
+    pthread_cond_destroy(&m->done);
+    pthread_cond_destroy(&m->work);
+    pthread_mutex_destroy(&m->lock);
+    ws__free(ctx, m);
+}

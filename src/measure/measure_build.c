@@ -1,0 +1,524 @@
+/*
+ * measure_build.c: from a candidate to a module on the timing device.
+ *
+ * Compilers crash and hang like kernels do, and they are slow. So batches of
+ * candidates are first built by builders: threads with an isolated device of
+ * their own, whose results are thrown away but for two things: the driver's
+ * cache on disk is warm, and a failure is known and becomes the verdict. The
+ * timing device then builds from that cache.
+ *
+ * On a device that shares the host's processors a builder would disturb the
+ * clock of whatever is timed, so there prefetch ends only when the batch is
+ * built; elsewhere it returns at once and an answer waits for its own.
+ *
+ * A builder's context does not share the caller's stop flag: closing must be
+ * able to end a long build while the caller's context goes on living. The
+ * caller's own stop is noticed wherever it waits for builders.
+ */
+#include "measure/measure_int.h"
+
+#include <time.h>
+
+#include "base/banned.h"
+
+#define WAIT_NS 50000000 /* between looks at the caller's stop flag */
+#define LOG_BYTES 1500   /* of a compiler's words in a reason */
+
+/* ---- recipes ----------------------------------------------------------- */
+
+/* The launches as hints. Scalars become values, since a device binds only
+ * buffers to tensors. */
+static int copy_hints(struct ws__measure *m, const struct ws__instance *in,
+                      const struct ws__plan *plan, struct ws__recipe *out)
+{
+    out->hint = ws__alloc(m->ctx, plan->nlaunch ? plan->nlaunch : 1,
+                          sizeof(*out->hint));
+    if (!out->hint)
+        return WS_ENOMEM;
+    out->nhint = plan->nlaunch;
+    memcpy(out->hint, plan->launch, plan->nlaunch * sizeof(*out->hint));
+    for (size_t i = 0; i < out->nhint; i++)
+        for (size_t a = 0; a < out->hint[i].narg; a++) {
+            struct ws__plan_arg *x = &out->hint[i].arg[a];
+
+            if (x->kind != WS__ARG_TENSOR ||
+                ws__measure_in_buffer(m->op, x->index))
+                continue;
+            x->kind = WS__ARG_VALUE;
+            x->bytes = ws__dtype_bytes(in->shape[x->index].dtype);
+        }
+    for (size_t t = 0; t < m->op->ntensor; t++)
+        if (ws__measure_in_buffer(m->op, t))
+            out->tensor_bytes[t] = in->shape[t].bytes;
+    memcpy(out->scratch_bytes, plan->scratch_bytes, sizeof(out->scratch_bytes));
+    return 0;
+}
+
+/* Launches and sizes are part of it: building runs them once, and what fails
+ * there may fail for this workload only. */
+static struct ws__hash recipe_key(const struct ws__recipe *r)
+{
+    const struct ws__kernel *k = r->kernel;
+    struct ws__hash h = ws__hash_str((struct ws__hash){4, 0}, r->source);
+
+    h = ws__hash_u64(h, (uint64_t)k->dialect);
+    for (size_t i = 0; i < k->noption; i++)
+        h = ws__hash_str(h, k->option[i]);
+    for (size_t i = 0; i < r->nhint; i++) {
+        const struct ws__plan_launch *l = &r->hint[i];
+
+        h = ws__hash_str(h, l->entry);
+        h = ws__hash_mix(h, l->grid, sizeof(l->grid));
+        h = ws__hash_mix(h, l->block, sizeof(l->block));
+        for (size_t a = 0; a < l->narg; a++)
+            h = ws__hash_mix(ws__hash_u64(h, l->arg[a].bytes), l->arg[a].value,
+                             sizeof(l->arg[a].value));
+    }
+    h = ws__hash_mix(h, r->tensor_bytes, sizeof(r->tensor_bytes));
+    return ws__hash_mix(h, r->scratch_bytes, sizeof(r->scratch_bytes));
+}
+
+int ws__recipe_make(struct ws__measure *m, const struct ws__candidate *c,
+                    const struct ws__instance *in, const struct ws__plan *plan,
+                    struct ws__recipe *out)
+{
+    int rc;
+
+    memset(out, 0, sizeof(*out));
+    out->kernel = &m->kernel[c->kernel];
+    WS_TRY(
+        ws__kernel_source(m->ctx, out->kernel, &c->config, in, &out->source));
+    rc = copy_hints(m, in, plan, out);
+    if (rc < 0)
+        ws__recipe_clear(m->ctx, out);
+    else
+        out->key = recipe_key(out);
+    return rc;
+}
+
+void ws__recipe_clear(struct ws_ctx *ctx, struct ws__recipe *r)
+{
+    ws__free(ctx, r->source);
+    ws__free(ctx, r->hint);
+    r->source = NULL;
+    r->hint = NULL;
+    r->nhint = 0;
+}
+
+/* The compiler's first words into the message, where it has none of them. */
+static void add_log(struct ws_ctx *ctx, const char *log)
+{
+    if (log && log[0] && !strstr(ctx->err.message, log))
+        ws__fail(ctx, ctx->err.code, "%.300s: %.*s", ctx->err.message,
+                 LOG_BYTES, log);
+}
+
+static int build_on(struct ws_ctx *ctx, struct ws__device *d,
+                    const struct ws__recipe *r, uint64_t limit_ns,
+                    struct ws__built *out)
+{
+    const char *entry[WS__MAX_LAUNCHES];
+    struct ws__build b = {
+        .source = r->source,
+        .option = (const char *const *)r->kernel->option,
+        .noption = r->kernel->noption,
+        .dialect = r->kernel->dialect,
+        .entry = entry,
+        .hint = r->hint,
+        .nhint = r->nhint,
+        .tensor_bytes = r->tensor_bytes,
+        .ntensor = WS__MAX_TENSORS,
+        .scratch_bytes = r->scratch_bytes,
+        .nscratch = WS__MAX_SCRATCH,
+    };
+    int rc;
+
+    for (size_t i = 0; i < r->nhint; i++) {
+        size_t at = 0;
+
+        while (at < b.nentry && strcmp(entry[at], r->hint[i].entry))
+            at++;
+        if (at == b.nentry)
+            entry[b.nentry++] = r->hint[i].entry;
+    }
+    memset(out, 0, sizeof(*out));
+    if (d->ops->set_limit)
+        d->ops->set_limit(d->self, limit_ns);
+    rc = d->ops->build(d->self, &b, out);
+    if (rc < 0)
+        add_log(ctx, out->log);
+    ws__free(ctx, out->log);
+    out->log = NULL;
+    return rc;
+}
+
+/* ---- jobs: what is known of each recipe -------------------------------- */
+
+static struct ws__job **bucket_of(struct ws__measure *m, struct ws__hash key)
+{
+    return &m->bucket[key.lo % WS__BUILD_BUCKETS];
+}
+
+static struct ws__job *find_job(struct ws__measure *m, struct ws__hash key)
+{
+    struct ws__job *j = *bucket_of(m, key);
+
+    while (j && !ws__hash_eq(j->recipe.key, key))
+        j = j->chain;
+    return j;
+}
+
+static struct ws__job *make_job(struct ws__measure *m, struct ws__hash key)
+{
+    struct ws__job *j = find_job(m, key), **b = bucket_of(m, key);
+
+    if (j)
+        return j;
+    j = ws__alloc(m->ctx, 1, sizeof(*j));
+    if (!j)
+        return NULL;
+    j->recipe.key = key;
+    j->chain = *b;
+    *b = j;
+    return j;
+}
+
+/* Remembers why a build failed; no memory for the words is no reason to
+ * forget the verdict. */
+static void remember(struct ws_ctx *ctx, struct ws__job *j, int rc)
+{
+    char text[sizeof(ctx->err.message)];
+
+    j->verdict = ws__measure_verdict_of(rc);
+    if (j->verdict == WS__V_NONE)
+        return;
+    if (ws__measure_kills(rc))
+        snprintf(text, sizeof(text), "while building: %.1000s",
+                 ctx->err.message);
+    else
+        snprintf(text, sizeof(text), "%s", ctx->err.message);
+    ws__free(ctx, j->reason);
+    j->reason = ws__strdup(ctx, text);
+}
+
+void ws__measure_free_jobs(struct ws__measure *m)
+{
+    for (size_t i = 0; i < WS__BUILD_BUCKETS; i++)
+        while (m->bucket[i]) {
+            struct ws__job *j = m->bucket[i];
+
+            m->bucket[i] = j->chain;
+            ws__recipe_clear(m->ctx, &j->recipe);
+            ws__free(m->ctx, j->reason);
+            ws__free(m->ctx, j);
+        }
+}
+
+/* ---- builders ---------------------------------------------------------- */
+
+static void close_builder_device(struct ws__builder *b)
+{
+    if (b->open)
+        b->m->deps.device_close(&b->dev);
+    b->open = false;
+    b->age = 0;
+}
+
+/* Without the lock; the job is this thread's while it is RUNNING. Where the
+ * builder itself fails nothing is learnt and the timing device builds. */
+static int build_job(struct ws__builder *b, struct ws__job *j)
+{
+    struct ws__measure *m = b->m;
+    struct ws__built built;
+    bool fresh;
+    int rc;
+
+    do {
+        fresh = !b->open || !b->age;
+        if (!b->open) {
+            if (m->deps.device_open(b->ctx, m->device_name, &b->dev) < 0)
+                return 0;
+            b->open = true;
+        }
+        rc = build_on(b->ctx, &b->dev, &j->recipe, m->opts.build_limit_ns,
+                      &built);
+        if (rc >= 0) {
+            b->dev.ops->unload(b->dev.self, built.module);
+            b->age++;
+        }
+        if (ws__measure_kills(rc))
+            close_builder_device(b);
+        /* A worker may have been hurt by an earlier build. */
+    } while ((rc == WS_ECRASH || rc == WS_EPROTO) && !fresh);
+    return rc >= 0 ? 1 : rc;
+}
+
+static void *builder_main(void *user)
+{
+    struct ws__builder *b = user;
+    struct ws__measure *m = b->m;
+
+    pthread_mutex_lock(&m->lock);
+    while (!m->quit) {
+        struct ws__job *j = m->queue;
+        int rc;
+
+        if (!j) {
+            pthread_cond_wait(&m->work, &m->lock);
+            continue;
+        }
+        m->queue = j->next;
+        if (!m->queue)
+            m->queue_end = &m->queue;
+        j->state = WS__JOB_RUNNING;
+        pthread_mutex_unlock(&m->lock);
+        rc = build_job(b, j);
+        pthread_mutex_lock(&m->lock);
+        if (rc > 0)
+            j->built = true;
+        else if (rc < 0)
+            remember(b->ctx, j, rc);
+        ws__recipe_clear(b->ctx, &j->recipe);
+        j->state = WS__JOB_IDLE;
+        m->pending--;
+        pthread_cond_broadcast(&m->done);
+    }
+    pthread_mutex_unlock(&m->lock);
+    close_builder_device(b);
+    return NULL;
+}
+
+/* As many as asked for or as many as the system lets start; none is no
+ * error, the timing device then builds everything. */
+static void start_builders(struct ws__measure *m)
+{
+    while (m->nbuilder < m->opts.builders) {
+        struct ws__builder *b = &m->builder[m->nbuilder];
+
+        b->m = m;
+        b->ctx = ws__ctx_child(m->ctx);
+        if (!b->ctx)
+            return;
+        b->ctx->stop = &b->ctx->own_stop;
+        if (pthread_create(&b->thread, NULL, builder_main, b)) {
+            ws_ctx_free(b->ctx);
+            b->ctx = NULL;
+            return;
+        }
+        m->nbuilder++;
+    }
+}
+
+void ws__measure_stop_builders(struct ws__measure *m)
+{
+    pthread_mutex_lock(&m->lock);
+    m->quit = true;
+    pthread_cond_broadcast(&m->work);
+    pthread_mutex_unlock(&m->lock);
+    for (size_t i = 0; i < m->nbuilder; i++)
+        ws_ctx_cancel(m->builder[i].ctx);
+    for (size_t i = 0; i < m->nbuilder; i++) {
+        pthread_join(m->builder[i].thread, NULL);
+        ws_ctx_free(m->builder[i].ctx);
+    }
+    m->nbuilder = 0;
+}
+
+/* With the lock held: until job j (NULL: every job) is idle. */
+static int wait_jobs(struct ws__measure *m, const struct ws__job *j)
+{
+    while (j ? j->state != WS__JOB_IDLE : m->pending > 0) {
+        struct timespec ts;
+        int rc = ws__check_stop(m->ctx);
+
+        if (rc < 0)
+            return rc;
+        clock_gettime(CLOCK_REALTIME, &ts);
+        ts.tv_nsec += WAIT_NS;
+        if (ts.tv_nsec >= 1000000000) {
+            ts.tv_nsec -= 1000000000;
+            ts.tv_sec++;
+        }
+        pthread_cond_timedwait(&m->done, &m->lock, &ts);
+    }
+    return 0;
+}
+
+/* The recipes of a batch that nothing is known of yet. */
+static int collect(struct ws__measure *m, const struct ws__candidate *c,
+                   uint32_t workload, struct ws__plan *plan,
+                   struct ws__job **list)
+{
+    const struct ws__instance *in;
+    struct ws__recipe r;
+    struct ws__job *j;
+    char reason[256];
+    int rc = ws__measure_plan(m, c, workload, plan, reason);
+
+    if (rc <= 0)
+        return rc;
+    WS_TRY(ws__measure_instance(m, workload, &in));
+    WS_TRY(ws__recipe_make(m, c, in, plan, &r));
+    pthread_mutex_lock(&m->lock);
+    j = make_job(m, r.key);
+    if (j && !j->built && j->verdict == WS__V_NONE && !j->recipe.source) {
+        j->recipe = r;
+        j->next = *list;
+        *list = j;
+    } else {
+        ws__recipe_clear(m->ctx, &r);
+    }
+    pthread_mutex_unlock(&m->lock);
+    return j ? 0 : WS_ENOMEM;
+}
+
+static void enqueue(struct ws__measure *m, struct ws__job *list)
+{
+    while (list) {
+        struct ws__job *j = list;
+
+        list = j->next;
+        j->next = NULL;
+        j->state = WS__JOB_QUEUED;
+        *m->queue_end = j;
+        m->queue_end = &j->next;
+        m->pending++;
+    }
+    pthread_cond_broadcast(&m->work);
+}
+
+static void drop(struct ws__measure *m, struct ws__job *list)
+{
+    for (; list; list = list->next)
+        ws__recipe_clear(m->ctx, &list->recipe);
+}
+
+int ws__measure_prefetch(struct ws__measure *m, const struct ws__question *q,
+                         size_t n)
+{
+    struct ws__plan *plan = ws__alloc(m->ctx, 1, sizeof(*plan));
+    struct ws__job *list = NULL;
+    bool cpu = m->info.id.is_cpu;
+    int rc = plan ? 0 : WS_ENOMEM;
+
+    for (size_t i = 0; i < n && rc >= 0; i++) {
+        rc = collect(m, &q[i].a, q[i].workload, plan, &list);
+        if (rc >= 0 && q[i].pair)
+            rc = collect(m, &q[i].b, q[i].workload, plan, &list);
+    }
+    ws__free(m->ctx, plan);
+    /* One build alone gains nothing where nothing else may run meanwhile. */
+    if (rc >= 0 && list && (!cpu || list->next))
+        start_builders(m);
+    pthread_mutex_lock(&m->lock);
+    if (rc < 0 || !m->nbuilder || (cpu && list && !list->next))
+        drop(m, list);
+    else
+        enqueue(m, list);
+    if (rc >= 0 && cpu)
+        rc = wait_jobs(m, NULL);
+    pthread_mutex_unlock(&m->lock);
+    return rc;
+}
+
+/* ---- modules of the timing device -------------------------------------- */
+
+void ws__measure_forget_modules(struct ws__measure *m)
+{
+    memset(m->module, 0, sizeof(m->module));
+}
+
+static struct ws__module *find_module(struct ws__measure *m,
+                                      struct ws__hash key)
+{
+    for (size_t i = 0; i < WS__MAX_MODULES; i++)
+        if (m->module[i].module && ws__hash_eq(m->module[i].key, key))
+            return &m->module[i];
+    return NULL;
+}
+
+/* A free place, or the one unused for longest, emptied. */
+static struct ws__module *free_module(struct ws__measure *m)
+{
+    struct ws__module *best = &m->module[0];
+
+    for (size_t i = 1; i < WS__MAX_MODULES && best->module; i++)
+        if (!m->module[i].module || m->module[i].used < best->used)
+            best = &m->module[i];
+    if (best->module)
+        m->dev.ops->unload(m->dev.self, best->module);
+    memset(best, 0, sizeof(*best));
+    return best;
+}
+
+static int fail_build(struct ws__measure *m, struct ws__subject *s,
+                      const struct ws__job *j)
+{
+    s->judged = true;
+    s->t->verdict = j->verdict;
+    return ws__trial_set_reason(m->ctx, s->t, "%s",
+                                j->reason ? j->reason
+                                          : ws__verdict_text(j->verdict));
+}
+
+/* 1 built, 0 judged, negative on error. */
+static int build_here(struct ws__measure *m, struct ws__subject *s,
+                      struct ws__job *j)
+{
+    bool fresh = m->age == 0;
+    struct ws__module *place;
+    struct ws__built built;
+    int rc =
+        build_on(m->ctx, &m->dev, &s->recipe, m->opts.build_limit_ns, &built);
+
+    if (rc >= 0) {
+        j->built = true;
+        place = free_module(m);
+        place->key = s->recipe.key;
+        place->module = built.module;
+        place->res = built.res;
+        return 1;
+    }
+    if (ws__measure_kills(rc)) {
+        struct ws_error err = m->ctx->err;
+
+        ws__measure_lose(m);
+        WS_TRY(ws__check_stop(m->ctx));
+        m->ctx->err = err;
+    }
+    if (ws__measure_verdict_of(rc) == WS__V_NONE)
+        return rc;
+    remember(m->ctx, j, rc);
+    WS_TRY(fail_build(m, s, j));
+    /* Believed only on a fresh device; the caller asks again. */
+    if (s->t->verdict == WS__V_CRASH && !fresh)
+        j->verdict = WS__V_NONE;
+    return 0;
+}
+
+int ws__measure_build(struct ws__measure *m, struct ws__subject *s)
+{
+    struct ws__module *mod = find_module(m, s->recipe.key);
+    struct ws__job *j;
+    int rc = 0;
+
+    pthread_mutex_lock(&m->lock);
+    j = make_job(m, s->recipe.key);
+    if (j)
+        rc = wait_jobs(m, j);
+    pthread_mutex_unlock(&m->lock);
+    if (!j || rc < 0)
+        return j ? rc : WS_ENOMEM;
+    if (!mod && j->verdict != WS__V_NONE)
+        return fail_build(m, s, j);
+    if (!mod) {
+        rc = build_here(m, s, j);
+        if (rc <= 0)
+            return rc;
+        mod = find_module(m, s->recipe.key);
+    }
+    mod->used = ++m->tick;
+    s->module = mod->module;
+    s->t->res = mod->res;
+    return 0;
+}

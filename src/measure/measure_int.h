@@ -1,0 +1,237 @@
+/*
+ * measure_int.h: what the files of this folder share.
+ *
+ * A question is answered for one or two subjects (candidates) in stages:
+ * filter, build, verdict, time. Every stage that a candidate can fail ends in
+ * the verdict of its trial; a negative return is an error of the evaluator
+ * itself (stopped, no memory, device or reference lost).
+ *
+ * After a crash, a time-out or a protocol error every handle of the device
+ * is gone: ws__measure_lose closes it, `gen` counts that, and whoever holds
+ * handles compares generations before releasing them.
+ */
+#ifndef WS_MEASURE_INT_H
+#define WS_MEASURE_INT_H
+
+#include <pthread.h>
+
+#include "measure/measure.h"
+
+#define WS__SETS 3 /* odd: order in a pair and buffer set stay independent */
+#define WS__POISON_A 0xffffffffu /* NaN in every float type */
+#define WS__POISON_B 0x5a5a5a5au
+#define WS__MAX_MODULES 64
+#define WS__BUILD_BUCKETS 1024
+#define WS__MAX_BUILDERS 8
+
+/* What the protocol stands on; tests put fakes here. */
+struct ws__measure_deps {
+    int (*device_open)(struct ws_ctx *ctx, const char *name,
+                       struct ws__device *out);
+    void (*device_close)(struct ws__device *d);
+    int (*reference_open)(struct ws_ctx *ctx, const struct ws__op *op,
+                          unsigned threads, uint64_t timeout_ns,
+                          struct ws__reference **out);
+    void (*reference_close)(struct ws__reference *r);
+    int (*reference_run)(struct ws__reference *r, struct ws__problem *p);
+    int (*problem_fill)(struct ws__problem *p, struct ws__reference *r,
+                        uint64_t seed, unsigned threads);
+};
+
+int ws__measure_open_with(struct ws_ctx *ctx,
+                          const struct ws__measure_deps *deps,
+                          const struct ws__op *op,
+                          const struct ws__kernel *kernel, size_t nkernel,
+                          const struct ws__workload *workload, size_t nworkload,
+                          const struct ws__measure_opts *opts,
+                          struct ws__measure **out);
+
+/* All that a device needs to compile a candidate. */
+struct ws__recipe {
+    struct ws__hash key; /* of source, dialect, options, launches, sizes */
+    const struct ws__kernel *kernel;
+    char *source;
+    struct ws__plan_launch *hint; /* the plan's launches */
+    size_t nhint;
+    uint64_t tensor_bytes[WS__MAX_TENSORS], scratch_bytes[WS__MAX_SCRATCH];
+};
+
+/* What is known of building one recipe; guarded by m->lock. */
+enum ws__job_state { WS__JOB_IDLE, WS__JOB_QUEUED, WS__JOB_RUNNING };
+struct ws__job {
+    struct ws__job *chain, *next; /* bucket; queue */
+    struct ws__recipe recipe;     /* source and hints while queued, running */
+    enum ws__job_state state;
+    bool built;               /* the driver's cache has it */
+    enum ws__verdict verdict; /* NONE: no failure known */
+    char *reason;
+};
+
+struct ws__builder {
+    struct ws__measure *m;
+    pthread_t thread;
+    struct ws_ctx *ctx; /* a child with a stop flag of its own */
+    struct ws__device dev;
+    bool open;
+    unsigned age; /* builds since it was opened */
+};
+
+struct ws__module {
+    struct ws__hash key;
+    uint32_t module; /* 0: free place */
+    struct ws__resources res;
+    uint64_t used; /* larger: later */
+};
+
+struct ws__measure {
+    struct ws_ctx *ctx;
+    struct ws__measure_deps deps;
+    const struct ws__op *op;
+    const struct ws__kernel *kernel;
+    size_t nkernel;
+    const struct ws__workload *workload;
+    size_t nworkload;
+    struct ws__instance **instance; /* by workload, made when needed */
+    double *best_ns;                /* by workload; 0: none */
+    struct ws__measure_opts opts;   /* defaults filled in */
+    char *device_name;
+    struct ws__device dev;
+    bool open;
+    unsigned gen, age; /* age: candidates run since it was opened */
+    struct ws__device_info info;
+    struct ws__hash raw_identity; /* before the protocol was added */
+
+    struct ws__reference *ref;
+    struct ws__problem *problem; /* of the last verdict, or NULL */
+    uint32_t problem_workload;
+    bool problem_done; /* filled and computed, for its seed */
+    double fill_rate;  /* bytes a ns of device memory; 0: unknown */
+    bool rate_known;
+
+    struct ws__module module[WS__MAX_MODULES];
+    uint64_t tick;
+
+    pthread_mutex_t lock;
+    pthread_cond_t work, done;
+    struct ws__job *bucket[WS__BUILD_BUCKETS];
+    struct ws__job *queue, **queue_end;
+    size_t pending; /* queued or running */
+    bool quit;
+    struct ws__builder builder[WS__MAX_BUILDERS];
+    size_t nbuilder;
+};
+
+/* One candidate of a question on its way through the stages. */
+struct ws__subject {
+    struct ws__trial *t;
+    const struct ws__kernel *kernel;
+    const struct ws__instance *in;
+    struct ws__plan *plan;
+    struct ws__recipe recipe;
+    uint32_t module;
+    size_t owner;    /* its place in the buffers' scratch */
+    bool judged;     /* the verdict is final unless timing changes it */
+    uint64_t hash;   /* of the verified outputs */
+    double first_ns; /* time of the verified launch */
+};
+
+/* The buffers of a question: sets that are alike but for their addresses. */
+struct ws__bufs {
+    unsigned gen;
+    size_t nset;
+    uint64_t set_bytes;
+    const struct ws__instance *in;
+    uint32_t pristine[WS__MAX_TENSORS]; /* inouts: what to restore from */
+    uint32_t tensor[WS__SETS][WS__MAX_TENSORS];
+    uint32_t scratch[WS__SETS][2][WS__MAX_SCRATCH];
+    uint64_t input_hash[WS__MAX_TENSORS];
+};
+
+/* A subject bound to one buffer set. The first nout fills are the outputs'
+ * poison, the others belong to scratch. */
+struct ws__prog {
+    struct ws__dev_seq seq;
+    struct ws__dev_launch launch[WS__MAX_LAUNCHES];
+    struct ws__dev_arg arg[WS__MAX_LAUNCHES][WS__MAX_ARGS];
+    struct ws__dev_copy restore[WS__MAX_TENSORS];
+    struct ws__dev_fill fill[WS__MAX_TENSORS + WS__MAX_SCRATCH];
+    size_t nout;
+    uint32_t hash[WS__MAX_TENSORS];
+};
+
+/* measure.c */
+int ws__measure_instance(struct ws__measure *m, uint32_t workload,
+                         const struct ws__instance **out);
+int ws__measure_ready(struct ws__measure *m); /* opens the device again */
+void ws__measure_lose(struct ws__measure *m);
+/* The verdict that a device's failure means; NONE: not the candidate's. */
+enum ws__verdict ws__measure_verdict_of(int rc);
+bool ws__measure_kills(int rc); /* the device must be opened again */
+/* Turns failure rc of a device operation into the verdict of n subjects. 0,
+ * or the error it is in truth. */
+int ws__measure_blame(struct ws__measure *m, int rc, struct ws__subject *s,
+                      size_t n, const char *during);
+void ws__measure_limit(struct ws__measure *m, uint64_t ns); /* 0: default */
+/* A batch of launches under a time-out of its own. */
+int ws__measure_run(struct ws__measure *m, const struct ws__dev_batch *b,
+                    uint64_t limit_ns, struct ws__dev_sample *samples,
+                    size_t *n);
+uint64_t ws__measure_max_bytes(const struct ws__measure *m);
+
+/* measure_filter.c */
+/* As ws__measure_fits, and the plan. */
+int ws__measure_plan(struct ws__measure *m, const struct ws__candidate *c,
+                     uint32_t workload, struct ws__plan *plan,
+                     char reason[256]);
+/* Does op tensor t live in a buffer (else it is passed by value)? */
+bool ws__measure_in_buffer(const struct ws__op *op, size_t t);
+uint32_t ws__measure_guard_bytes(uint64_t bytes);
+
+/* measure_build.c */
+int ws__recipe_make(struct ws__measure *m, const struct ws__candidate *c,
+                    const struct ws__instance *in, const struct ws__plan *plan,
+                    struct ws__recipe *out);
+void ws__recipe_clear(struct ws_ctx *ctx, struct ws__recipe *r);
+int ws__measure_build(struct ws__measure *m, struct ws__subject *s);
+void ws__measure_forget_modules(struct ws__measure *m); /* handles are gone */
+int ws__measure_prefetch(struct ws__measure *m, const struct ws__question *q,
+                         size_t n);
+void ws__measure_stop_builders(struct ws__measure *m);
+void ws__measure_free_jobs(struct ws__measure *m);
+
+/* measure_buffers.c */
+int ws__bufs_make(struct ws__measure *m, struct ws__subject *s, size_t n,
+                  size_t nset, struct ws__bufs *b);
+void ws__bufs_free(struct ws__measure *m, struct ws__bufs *b);
+int ws__bufs_upload(struct ws__measure *m, struct ws__bufs *b,
+                    const struct ws__problem *p);
+/* After candidates ran: guards and inputs of set `set`. Sets verdicts of all
+ * n subjects (scratch: of its owner). */
+int ws__bufs_check(struct ws__measure *m, struct ws__bufs *b, size_t set,
+                   struct ws__subject *s, size_t n);
+void ws__prog_make(const struct ws__measure *m, const struct ws__bufs *b,
+                   const struct ws__subject *s, size_t set,
+                   const struct ws__problem *p, struct ws__prog *out);
+void ws__prog_poison(struct ws__prog *p, uint32_t pattern);
+
+/* measure_verdict.c */
+/* Inputs and reference results for the subjects, in m->problem. */
+int ws__measure_problem(struct ws__measure *m, struct ws__subject *s, size_t n);
+int ws__measure_verify(struct ws__measure *m, struct ws__bufs *b,
+                       struct ws__subject *s);
+/* Compares the outputs that lie in a set with the reference. 1 right, 0 wrong
+ * (trial filled, `when` is put into its reason). */
+int ws__measure_compare_set(struct ws__measure *m, struct ws__bufs *b,
+                            size_t set, uint32_t poison, struct ws__subject *s,
+                            const char *when);
+
+/* measure_state.c */
+/* Does the candidate keep something between launches? CHEAT if so. */
+int ws__measure_state(struct ws__measure *m, struct ws__bufs *b,
+                      struct ws__subject *s, enum ws__effort effort);
+
+/* measure_time.c */
+int ws__measure_time(struct ws__measure *m, struct ws__bufs *b,
+                     struct ws__subject *s, size_t n, enum ws__effort effort);
+
+#endif

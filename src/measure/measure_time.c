@@ -1,0 +1,488 @@
+/*
+ * measure_time.c: how long does a right candidate take?
+ *
+ * Samples come in batches of rounds; one message to the device each, so that
+ * nothing of ours falls between two samples. Between samples the device
+ * poisons the outputs, restores what is changed in place, empties the cache
+ * (cold) and hashes the outputs; the next round uses the next buffer set.
+ * Every timed output must have the hash of the verified one.
+ *
+ * Sampling ends when the 95% interval of the median (of the ratio, for a
+ * pair) is narrow enough or the budget is spent, whichever is first, but not
+ * before a minimum of samples.
+ */
+#include "measure/measure_int.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+
+#include "base/banned.h"
+
+#define MAX_ROUNDS 2000  /* of a trial: a bound on what the store keeps */
+#define BATCH_ROUNDS 256 /* of a message */
+#define SLOW_NS 100e6    /* above: the short minimum of samples */
+#define INNER_NS                                                               \
+    20e3 /* a sample by a processor's clock, at least:                         \
+            reading it costs some 25 ns to 1 us */
+#define MAX_INNER 10000
+#define STABLE 0.03 /* warm-up: two medians agree */
+#define WARM_ROUNDS 3
+#define MAX_FLUSH (256ull << 20)
+#define UNKNOWN_CACHE (32ull << 20)
+#define STREAMING 3 /* sets of so many caches need no flush */
+#define HOPELESS 3  /* times slower than the best: screened out */
+#define SLACK_NS 20000000000ull
+
+static const struct target {
+    uint64_t budget_ns;
+    size_t min, min_slow;
+    double interval; /* half of it, relative */
+} targets[] = {
+    [WS__SCREEN] = {150000000, 5, 3, 0.05},
+    [WS__NORMAL] = {500000000, 10, 3, 0.03},
+    [WS__CONFIRM] = {2000000000, 20, 6, 0.015},
+};
+
+struct timing {
+    struct ws__measure *m;
+    struct ws__bufs *b;
+    struct ws__subject *s;
+    size_t n;
+    const struct target *target;
+    enum ws__effort effort;
+    struct ws__prog *prog;   /* n * nset */
+    struct ws__dev_seq *seq; /* the same, as the batch wants them */
+    struct ws__dev_sample *raw;
+    double *ns[2], *tmp; /* MAX_ROUNDS places each */
+    size_t count;        /* samples kept, of each subject */
+    uint32_t round, inner;
+    uint64_t flush_bytes, spent_ns;
+    bool judged; /* a timed output was wrong */
+};
+
+/* ---- one batch --------------------------------------------------------- */
+
+static int judge_sample(struct timing *t, const struct ws__dev_sample *x)
+{
+    struct ws__subject *s = &t->s[x->prog];
+
+    if (s->kernel->order_dependent || x->hash == s->hash ||
+        s->t->verdict != WS__V_OK)
+        return 0;
+    s->t->verdict = WS__V_CHEAT;
+    t->judged = true;
+    return ws__trial_set_reason(t->m->ctx, s->t,
+                                "right when checked, wrong when timed (round "
+                                "%u, buffer set %u)",
+                                x->round, x->set);
+}
+
+/* Takes `rounds` more; keep: append to the samples. 0, or negative. A failing
+ * candidate sets t->judged. */
+static int take(struct timing *t, uint32_t rounds, uint64_t limit_ns, bool keep,
+                double median[2])
+{
+    struct ws__measure *m = t->m;
+    struct ws__dev_batch batch = {
+        .prog = t->seq,
+        .nprog = t->n,
+        .nset = t->b->nset,
+        .first_round = t->round,
+        .rounds = rounds,
+        .inner = t->inner,
+        .flush_bytes = t->flush_bytes,
+        .limit_ns = limit_ns,
+    };
+    uint64_t start = ws__now_ns();
+    size_t n = 0, got[2] = {0, 0};
+    int rc;
+
+    WS_TRY(ws__check_stop(m->ctx));
+    rc = ws__measure_run(m, &batch,
+                         limit_ns + t->n * m->opts.run_limit_ns + SLACK_NS,
+                         t->raw, &n);
+    t->spent_ns += ws__now_ns() - start;
+    if (rc >= 0 && (n < t->n || n > rounds * t->n))
+        rc = ws__fail(m->ctx, WS_EPROTO, "%zu samples of %u rounds", n, rounds);
+    if (rc < 0) {
+        t->judged = true;
+        return ws__measure_blame(m, rc, t->s, t->n,
+                                 t->n > 1 ? "timed in a pair" : "timed");
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct ws__dev_sample *x = &t->raw[i];
+
+        if (x->prog >= t->n)
+            return ws__fail(m->ctx, WS_EPROTO, "a sample of program %u",
+                            x->prog);
+        WS_TRY(judge_sample(t, x));
+        t->ns[x->prog][t->count + got[x->prog]++] = x->ns;
+    }
+    for (size_t p = 0; p < t->n; p++) {
+        memcpy(t->tmp, t->ns[p] + t->count, got[p] * sizeof(double));
+        median[p] = ws__median(t->tmp, got[p]);
+    }
+    t->round += (uint32_t)(n / t->n);
+    if (keep)
+        t->count += n / t->n;
+    return 0;
+}
+
+/* ---- before sampling --------------------------------------------------- */
+
+static double slowest(const struct timing *t)
+{
+    double v = t->s[0].first_ns;
+
+    return t->n > 1 && t->s[1].first_ns > v ? t->s[1].first_ns : v;
+}
+
+/* Launches a sample, so that a processor's clock is fine enough. Not cold:
+ * only the first of them would be. */
+static void choose_inner(struct timing *t, const double median[2])
+{
+    double ns = median[0];
+
+    if (!t->m->info.id.is_cpu || t->s[0].t->cache == WS__CACHE_COLD ||
+        t->seq[0].nrestore || t->inner > 1)
+        return;
+    if (t->n > 1 && median[1] < ns)
+        ns = median[1];
+    if (ns >= INNER_NS)
+        return;
+    t->inner =
+        ns < INNER_NS / MAX_INNER ? MAX_INNER : (uint32_t)ceil(INNER_NS / ns);
+}
+
+static bool stable(const double a[2], const double b[2], size_t n)
+{
+    for (size_t p = 0; p < n; p++)
+        if (!(fabs(a[p] - b[p]) <= STABLE * b[p]))
+            return false;
+    return true;
+}
+
+/* Rounds that are thrown away until their median stands still. A launch of
+ * the slow kind has warmed up by being verified. */
+static int warm_up(struct timing *t)
+{
+    uint64_t budget = t->target->budget_ns / 4;
+    double last[2] = {0, 0}, now[2];
+
+    if (slowest(t) > SLOW_NS)
+        return 0;
+    t->spent_ns = 0;
+    for (size_t i = 0; i < MAX_ROUNDS / WARM_ROUNDS && !t->judged; i++) {
+        WS_TRY(take(t, i ? WARM_ROUNDS : 1, budget, false, now));
+        if (t->judged || (i > 1 && stable(last, now, t->n)) ||
+            t->spent_ns >= budget)
+            break;
+        if (!i)
+            choose_inner(t, now);
+        memcpy(last, now, sizeof(last));
+    }
+    return 0;
+}
+
+static uint64_t cache_bytes(const struct ws__measure *m)
+{
+    return m->info.id.cache_bytes ? m->info.id.cache_bytes : UNKNOWN_CACHE;
+}
+
+/* A set several times as large as the cache empties it by itself, and a
+ * flush by writing would charge the candidate for its write-backs. */
+static uint64_t choose_flush(const struct timing *t)
+{
+    uint64_t cache = cache_bytes(t->m), bytes = 2 * cache;
+
+    if (t->s[0].t->cache != WS__CACHE_COLD ||
+        t->b->set_bytes >= STREAMING * cache)
+        return 0;
+    return bytes > MAX_FLUSH ? MAX_FLUSH : bytes;
+}
+
+/* ---- sampling ---------------------------------------------------------- */
+
+static int narrow(struct timing *t, bool *yes)
+{
+    struct ws__summary sum;
+    struct ws__ratio r;
+    double target = t->target->interval;
+
+    if (t->n > 1) {
+        WS_TRY(ws__ratio_bootstrap(t->m->ctx, t->ns[0], t->count, t->ns[1],
+                                   t->count, true, t->s[0].t->input_seed, &r));
+        *yes = r.hi - r.value <= target * r.value &&
+               r.value - r.lo <= target * r.value;
+        return 0;
+    }
+    WS_TRY(ws__summarize(t->m->ctx, t->ns[0], t->count, &sum));
+    *yes = sum.hi - sum.median <= target * sum.median &&
+           sum.median - sum.lo <= target * sum.median;
+    return 0;
+}
+
+static bool hopeless(struct timing *t)
+{
+    double best = t->m->best_ns[t->s[0].t->workload];
+
+    if (t->effort != WS__SCREEN || t->n > 1 || best <= 0 || t->count < 3)
+        return false;
+    memcpy(t->tmp, t->ns[0], t->count * sizeof(double));
+    return ws__median(t->tmp, t->count) > HOPELESS * best;
+}
+
+static uint32_t next_rounds(const struct timing *t, size_t min)
+{
+    size_t want = t->count < 3 ? 3 : t->count < min ? min - t->count : t->count;
+
+    if (t->spent_ns >= t->target->budget_ns)
+        want = 1; /* only the minimum is missing */
+    if (want > BATCH_ROUNDS)
+        want = BATCH_ROUNDS;
+    if (want > MAX_ROUNDS - t->count)
+        want = MAX_ROUNDS - t->count;
+    return (uint32_t)want;
+}
+
+static int sample(struct timing *t)
+{
+    size_t min = slowest(t) > SLOW_NS ? t->target->min_slow : t->target->min;
+    double median[2];
+    bool enough = false;
+
+    t->spent_ns = 0;
+    while (!enough && t->count < MAX_ROUNDS) {
+        uint64_t left = t->spent_ns < t->target->budget_ns
+                            ? t->target->budget_ns - t->spent_ns
+                            : 1;
+
+        WS_TRY(take(t, next_rounds(t, min), left, true, median));
+        if (t->judged || hopeless(t))
+            return 0;
+        if (t->count < min)
+            continue;
+        WS_TRY(narrow(t, &enough));
+        enough = enough || t->spent_ns >= t->target->budget_ns;
+    }
+    return 0;
+}
+
+/* ---- after sampling ---------------------------------------------------- */
+
+/* Results that may vary in rounding are compared by value: those of the last
+ * round of each set, which belong to who went last in it. */
+static int check_last(struct timing *t)
+{
+    size_t nset = t->b->nset;
+
+    for (uint32_t back = 1; back <= nset && back <= t->round; back++) {
+        uint32_t round = t->round - back;
+        struct ws__subject *s = &t->s[t->n > 1 && round % 2 == 0 ? 1 : 0];
+        int rc;
+
+        if (!s->kernel->order_dependent || s->t->verdict != WS__V_OK)
+            continue;
+        rc = ws__measure_compare_set(t->m, t->b, round % nset, WS__POISON_B, s,
+                                     "right when checked, wrong when timed: ");
+        if (rc < 0)
+            return rc == WS_ENOMEM ? rc
+                                   : ws__measure_blame(t->m, rc, t->s, t->n,
+                                                       "after timing");
+        if (!rc) {
+            s->t->verdict = WS__V_CHEAT;
+            t->judged = true;
+        }
+    }
+    return 0;
+}
+
+/* The rate of device memory, once: a large timed fill. Unknown (0) on
+ * processors, whose fills say little about what many threads can read, and
+ * wherever it cannot be measured. */
+static int find_rate(struct ws__measure *m)
+{
+    uint64_t bytes = 8 * cache_bytes(m);
+    struct ws__dev_fill fill = {.timed = true};
+    struct ws__dev_seq seq = {.fill = &fill, .nfill = 1};
+    struct ws__dev_batch batch = {.prog = &seq,
+                                  .nprog = 1,
+                                  .nset = 1,
+                                  .rounds = 3,
+                                  .inner = 1,
+                                  .limit_ns = 1000000000};
+    struct ws__dev_sample x[3];
+    size_t n = 0;
+    int rc;
+
+    if (m->rate_known || m->info.id.is_cpu)
+        return 0;
+    m->rate_known = true;
+    if (bytes > ws__measure_max_bytes(m) / 4)
+        return 0;
+    rc = m->dev.ops->alloc(m->dev.self, bytes, 0, 0, &fill.buffer);
+    if (rc >= 0) {
+        rc = ws__measure_run(m, &batch, 0, x, &n);
+        if (!ws__measure_kills(rc))
+            m->dev.ops->release(m->dev.self, fill.buffer);
+    }
+    if (ws__measure_kills(rc))
+        ws__measure_lose(m);
+    if (rc == WS_ENOMEM || rc == WS_ECANCEL)
+        return rc;
+    for (size_t i = 0; rc >= 0 && i < n; i++)
+        if (x[i].ns > 0 && (double)bytes / x[i].ns > m->fill_rate)
+            m->fill_rate = (double)bytes / x[i].ns;
+    ws__log(m->ctx, WS_LOG_DEBUG, "device memory fills at %.4g GB/s",
+            m->fill_rate);
+    return 0;
+}
+
+/* Bytes that must come from device memory: outputs may end in the cache. */
+static double floor_bytes(const struct timing *t)
+{
+    const struct ws__instance *in = t->b->in;
+    double out = 0, cache = (double)cache_bytes(t->m);
+
+    for (size_t i = 0; i < in->op->ntensor; i++)
+        if (in->op->tensor[i].role != WS__INPUT)
+            out += (double)in->shape[i].bytes;
+    return in->bytes - (out < cache ? out : cache);
+}
+
+static int check_physics(struct timing *t)
+{
+    double bytes = floor_bytes(t), cache = (double)cache_bytes(t->m), floor;
+
+    if (t->s[0].t->cache != WS__CACHE_COLD || bytes < 4 * cache)
+        return 0;
+    WS_TRY(find_rate(t->m));
+    if (t->m->fill_rate <= 0)
+        return 0;
+    /* Twice what a fill reached: no memory reads that much faster. */
+    floor = bytes / (2 * t->m->fill_rate);
+    for (size_t p = 0; p < t->n; p++) {
+        double median;
+
+        memcpy(t->tmp, t->ns[p], t->count * sizeof(double));
+        median = ws__median(t->tmp, t->count);
+        if (median >= 0.95 * floor)
+            continue;
+        t->s[p].t->verdict = WS__V_TOO_FAST;
+        WS_TRY(ws__trial_set_reason(
+            t->m->ctx, t->s[p].t,
+            "took %.4g us; moving %.4g bytes takes %.4g us at least (if not "
+            "all of them must move, give the op its 'bytes')",
+            median / 1e3, bytes, floor / 1e3));
+    }
+    return 0;
+}
+
+static int keep_samples(struct timing *t)
+{
+    for (size_t p = 0; p < t->n; p++) {
+        struct ws__trial *trial = t->s[p].t;
+        double median, *best = &t->m->best_ns[trial->workload];
+
+        trial->inner = t->inner;
+        if (!t->count)
+            continue;
+        trial->sample_ns = ws__alloc(t->m->ctx, t->count, sizeof(double));
+        if (!trial->sample_ns)
+            return WS_ENOMEM;
+        memcpy(trial->sample_ns, t->ns[p], t->count * sizeof(double));
+        trial->nsample = t->count;
+        memcpy(t->tmp, t->ns[p], t->count * sizeof(double));
+        median = ws__median(t->tmp, t->count);
+        if (trial->verdict == WS__V_OK && (*best <= 0 || median < *best))
+            *best = median;
+    }
+    return 0;
+}
+
+static bool all_ok(const struct timing *t)
+{
+    for (size_t p = 0; p < t->n; p++)
+        if (t->s[p].t->verdict != WS__V_OK)
+            return false;
+    return true;
+}
+
+/* What timing must not have broken, while the device still lives. */
+static int aftermath(struct timing *t)
+{
+    unsigned gen = t->m->gen;
+
+    WS_TRY(check_last(t));
+    for (size_t set = 0; set < t->b->nset && t->m->gen == gen && all_ok(t);
+         set++)
+        WS_TRY(ws__bufs_check(t->m, t->b, set, t->s, t->n));
+    if (!all_ok(t) || t->m->gen != gen)
+        return 0;
+    WS_TRY(check_physics(t));
+    for (size_t p = 0; p < t->n && t->m->gen == gen && all_ok(t); p++)
+        WS_TRY(ws__measure_state(t->m, t->b, &t->s[p], t->effort));
+    return 0;
+}
+
+/* ---- the whole --------------------------------------------------------- */
+
+static int prepare(struct timing *t)
+{
+    struct ws_ctx *ctx = t->m->ctx;
+    size_t nset = t->b->nset;
+
+    t->prog = ws__alloc(ctx, t->n * nset, sizeof(*t->prog));
+    t->seq = ws__alloc(ctx, t->n * nset, sizeof(*t->seq));
+    t->raw = ws__alloc(ctx, BATCH_ROUNDS * t->n, sizeof(*t->raw));
+    t->tmp = ws__alloc(ctx, MAX_ROUNDS, sizeof(double));
+    if (!t->prog || !t->seq || !t->raw || !t->tmp)
+        return WS_ENOMEM;
+    for (size_t p = 0; p < t->n; p++) {
+        t->ns[p] = ws__alloc(ctx, MAX_ROUNDS, sizeof(double));
+        if (!t->ns[p])
+            return WS_ENOMEM;
+        for (size_t set = 0; set < nset; set++) {
+            struct ws__prog *g = &t->prog[p * nset + set];
+
+            ws__prog_make(t->m, t->b, &t->s[p], set, t->m->problem, g);
+            ws__prog_poison(g, WS__POISON_B);
+            t->seq[p * nset + set] = g->seq;
+        }
+    }
+    return 0;
+}
+
+static int run_all(struct timing *t)
+{
+    WS_TRY(prepare(t));
+    t->flush_bytes = choose_flush(t);
+    WS_TRY(warm_up(t));
+    if (!t->judged)
+        WS_TRY(sample(t));
+    if (!t->judged)
+        WS_TRY(aftermath(t));
+    return keep_samples(t);
+}
+
+int ws__measure_time(struct ws__measure *m, struct ws__bufs *b,
+                     struct ws__subject *s, size_t n, enum ws__effort effort)
+{
+    struct timing t = {.m = m,
+                       .b = b,
+                       .s = s,
+                       .n = n,
+                       .target = &targets[effort],
+                       .effort = effort,
+                       .inner = 1};
+    int rc = run_all(&t);
+
+    ws__free(m->ctx, t.ns[0]);
+    ws__free(m->ctx, t.ns[1]);
+    ws__free(m->ctx, t.tmp);
+    ws__free(m->ctx, t.raw);
+    ws__free(m->ctx, t.seq);
+    ws__free(m->ctx, t.prog);
+    return rc;
+}

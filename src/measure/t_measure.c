@@ -1,0 +1,828 @@
+/*
+ * t_measure.c: the protocol on the null device: every verdict and its words,
+ * the resource filter, pairs, timing rules, and cheats that only show while
+ * timing. The device between lies and counts; see t_measure_fixture.h.
+ */
+#include "measure/t_measure_fixture.h"
+
+#define GOOD "kernel k\nmul 1 0 2\ntime 1000\n"
+
+static int reset(void **state)
+{
+    (void)state;
+    memset(&t_script, 0, sizeof(t_script));
+    t_script.inner = "null";
+    t_reference_rc = 0;
+    t_reference_runs = 0;
+    return 0;
+}
+
+/* One question about one kernel text. */
+struct once {
+    struct ws_ctx *ctx;
+    struct t_case *c;
+    struct ws__measure *m;
+    struct ws__trial t[2];
+    struct t_alloc alloc;
+};
+
+static void once_begin(struct once *o, const char *source)
+{
+    memset(o, 0, sizeof(*o));
+    o->ctx = t_ctx(&o->alloc);
+    o->c = t_case_new(o->ctx, source);
+    assert_non_null(o->c);
+}
+
+static void once_ask(struct once *o, const struct ws__question *q)
+{
+    if (!o->m && t_measure_open(o->c, NULL, &o->m) < 0)
+        fail_msg("%s", o->ctx->err.message);
+    t_clear(o->ctx, o->t);
+    if (t_answer(o->m, q, o->t) < 0)
+        fail_msg("%s", o->ctx->err.message);
+}
+
+static void once_end(struct once *o)
+{
+    t_clear(o->ctx, o->t);
+    ws__measure_close(o->m);
+    t_case_free(o->c);
+    ws_ctx_free(o->ctx);
+    assert_int_equal(o->alloc.live, 0);
+    assert_int_equal(t_script.live, 0);
+}
+
+static void expect(const char *source, enum ws__verdict v, const char *words)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    once_begin(&o, source);
+    once_ask(&o, &q);
+    if (o.t[0].verdict != v)
+        fail_msg("verdict %s: %s", ws__verdict_key(o.t[0].verdict),
+                 o.t[0].reason ? o.t[0].reason : "");
+    if (words)
+        T_ASSERT_HAS(o.t[0].reason, words);
+    else
+        assert_null(o.t[0].reason);
+    once_end(&o);
+}
+
+/* ---- verdicts ----------------------------------------------------------- */
+
+static void right(void **state)
+{
+    struct ws__question q = t_question(9, 3, 1);
+    struct once o;
+
+    (void)state;
+    once_begin(&o, GOOD);
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_OK);
+    assert_int_equal(o.t[0].did, q.want);
+    assert_int_equal(o.t[0].question, 9);
+    assert_int_equal(o.t[0].workload, 1);
+    assert_int_equal(o.t[0].candidate.config.at[0], 3);
+    assert_int_equal(o.t[0].cache, WS__CACHE_WARM);
+    assert_true(o.t[0].nsample >= 5);
+    for (size_t i = 0; i < o.t[0].nsample; i++)
+        assert_true(o.t[0].sample_ns[i] == 1000);
+    assert_int_equal(o.t[0].inner, 20); /* 20 us by a processor's clock */
+    assert_int_equal(o.t[0].mismatch.total, 4096);
+    assert_int_equal(o.t[0].mismatch.bad, 0);
+    assert_true(o.t[0].input_seed && o.t[0].wall_ns && o.t[0].spent_ns);
+    assert_int_equal(o.t[0].block, 0);
+    assert_true(o.t[0].candidate_hash.lo && o.t[0].workload_hash.lo);
+    once_end(&o);
+}
+
+static void seed_depends_on_candidate(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    uint64_t first;
+    struct once o;
+
+    (void)state;
+    once_begin(&o, GOOD);
+    once_ask(&o, &q);
+    first = o.t[0].input_seed;
+    q.want = WS__WANT_VERDICT;
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].input_seed, first);
+    once_ask(&o, &q);
+    assert_int_equal(t_reference_runs, 2); /* the same problem: kept */
+    q.a.config.at[0] = 1;
+    once_ask(&o, &q);
+    assert_true(o.t[0].input_seed != first);
+    assert_int_equal(t_reference_runs, 3);
+    once_end(&o);
+}
+
+static void wrong(void **state)
+{
+    (void)state;
+    expect("kernel k\nmul 1 0 3\n", WS__V_WRONG,
+           "64 of 64 elements of 'C' wrong; worst at [");
+    expect("kernel k\nmul 1 0 3\n", WS__V_WRONG, "allowed");
+    expect("kernel k\ntime 5\n", WS__V_WRONG, "64 not written");
+    expect("kernel k\nmul 1 0 2\nfill 1 nan\n", WS__V_WRONG, "64 NaN");
+    /* The address of the output is another one in the second launch. */
+    expect("kernel k\nmul 1 0 2\naddr 1\n", WS__V_WRONG, "of 'C' wrong");
+}
+
+static void out_of_bounds(void **state)
+{
+    (void)state;
+    expect("kernel k\nmul 1 0 2\noob 1 268\n", WS__V_WRONG,
+           "writes outside of 'C', 12 bytes after its end");
+    expect("kernel k\nmul 1 0 2\noob 0 -3\n", WS__V_WRONG,
+           "writes outside of 'A', 3 bytes before its start");
+}
+
+static void input_changed(void **state)
+{
+    (void)state;
+    expect("kernel k\nmul 1 0 2\nadd 0 1\n", WS__V_CHEAT,
+           "writes to input 'A'");
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    expect("kernel k\nrefuse\n", WS__V_LAUNCH, "'k' was refused");
+}
+
+static void does_not_build(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    (void)state;
+    once_begin(&o, "kernel k\nnonsense\n");
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_BUILD);
+    assert_int_equal(o.t[0].did, WS__WANT_BUILD);
+    T_ASSERT_HAS(o.t[0].reason, "cannot understand 'nonsense'");
+    assert_int_equal(t_script.builds, 1);
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_BUILD);
+    assert_int_equal(t_script.builds, 1); /* remembered */
+    once_end(&o);
+}
+
+static void only_what_is_wanted(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    (void)state;
+    once_begin(&o, GOOD);
+    q.want = WS__WANT_BUILD;
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_NONE);
+    assert_int_equal(o.t[0].did, WS__WANT_BUILD);
+    assert_true(o.t[0].res.binary_bytes > 0);
+    q.want = WS__WANT_VERDICT;
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_OK);
+    assert_int_equal(o.t[0].nsample, 0);
+    assert_int_equal(t_script.builds, 1); /* the module was kept */
+    once_end(&o);
+}
+
+static void scratch_is_poisoned(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    (void)state;
+    once_begin(&o, "kernel k\ncopy 2 0\nmul 1 2 2\n");
+    o.c->kernel.nscratch = 1;
+    o.c->kernel.scratch[0].name = "S";
+    o.c->kernel.scratch[0].bytes = t_expr(o.c, "N * 4");
+    o.c->kernel.launch[0].narg = 3;
+    o.c->kernel.launch[0].arg[2].kind = WS__ARG_SCRATCH;
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_OK);
+    /* C = 2 A + S with S as it is found: right only if S is zero. */
+    o.c->kernel.source = "kernel k\nmul 1 0 2\nif V 0 copy 1 2\n";
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_WRONG);
+    o.c->kernel.source = "kernel k\nmul 1 0 2\noob 2 256\n";
+    once_ask(&o, &q);
+    T_ASSERT_HAS(o.t[0].reason, "writes outside of 'S', 0 bytes after");
+    once_end(&o);
+}
+
+static void zeroed_scratch(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    (void)state;
+    once_begin(&o, "kernel k\nadd 2 1\nmul 1 0 2\n");
+    o.c->kernel.nscratch = 1;
+    o.c->kernel.scratch[0].name = "S";
+    o.c->kernel.scratch[0].bytes = t_expr(o.c, "N * 4");
+    o.c->kernel.scratch[0].zero = true;
+    o.c->kernel.launch[0].narg = 3;
+    o.c->kernel.launch[0].arg[2].kind = WS__ARG_SCRATCH;
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_OK);
+    once_end(&o);
+}
+
+static void inout_is_restored(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    (void)state;
+    /* A doubles itself: only restored inputs give 2 A every time. */
+    once_begin(&o, "kernel k\nmul 0 0 2\ntime 100\n");
+    o.c->op.ntensor = 2;
+    o.c->op.tensor[1] = o.c->op.tensor[0];
+    o.c->op.tensor[1].name = "B";
+    o.c->op.tensor[1].role = WS__INOUT;
+    o.c->kernel.launch[0].arg[0].index = 1;
+    o.c->kernel.launch[0].narg = 1;
+    /* The reference computes result[1] from input[0]: give B its rule. */
+    o.c->op.tensor[0].fill = o.c->op.tensor[1].fill =
+        (struct ws__fill){WS__FILL_CONSTANT, 3, 0};
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_OK);
+    assert_int_equal(o.t[0].inner, 1);
+    once_end(&o);
+}
+
+static void crash_and_hang(void **state)
+{
+    (void)state;
+    t_script.fail_at = 0;
+    t_script.code = WS_ETIMEOUT;
+    for (long n = 1; n < 60; n++) {
+        struct ws__question q = t_question(1, 0, 0);
+        struct once o;
+
+        reset(NULL);
+        once_begin(&o, GOOD);
+        assert_int_equal(t_measure_open(o.c, NULL, &o.m), 0);
+        t_script.fail_at = n;
+        t_script.code = WS_ETIMEOUT;
+        if (t_answer(o.m, &q, o.t) == 0 && t_script.runs == 1 &&
+            t_script.calls == n) {
+            assert_int_equal(o.t[0].verdict, WS__V_HANG);
+            T_ASSERT_HAS(o.t[0].reason, "run: injected");
+            once_end(&o);
+            return;
+        }
+        t_clear(o.ctx, o.t);
+        once_end(&o);
+    }
+    fail_msg("no run was hit");
+}
+
+/* ---- filter ------------------------------------------------------------- */
+
+static void does_not_fit(struct once *o, const char *words)
+{
+    struct ws__question q = t_question(1, 0, 1);
+    char reason[256];
+
+    assert_int_equal(ws__measure_fits(o->m, &q.a, 1, reason), 0);
+    T_ASSERT_HAS(reason, words);
+    once_ask(o, &q);
+    assert_int_equal(o->t[0].verdict, WS__V_FILTERED);
+    assert_int_equal(o->t[0].did, 0);
+    T_ASSERT_HAS(o->t[0].reason, words);
+}
+
+static void filter(void **state)
+{
+    struct ws__question q = t_question(1, 0, 1);
+    struct ws__launch *l;
+    struct ws__expr *keep;
+    char reason[256];
+    struct once o;
+
+    (void)state;
+    once_begin(&o, GOOD);
+    assert_int_equal(t_measure_open(o.c, NULL, &o.m), 0);
+    l = &o.c->kernel.launch[0];
+    assert_int_equal(ws__measure_fits(o.m, &q.a, 1, reason), 1);
+    keep = l->block[0];
+    l->block[0] = t_expr(o.c, "2048");
+    does_not_fit(&o, "block size x of 'k' is 2048; the device allows 1024");
+    l->block[0] = keep;
+    l->block[1] = t_expr(o.c, "32");
+    does_not_fit(&o, "threads a block of 'k' is 2048; the device allows 1024");
+    l->block[1] = NULL;
+    l->shared = t_expr(o.c, "device_shared_bytes + 1");
+    does_not_fit(&o, "is 65537; the device allows 65536");
+    l->shared = NULL;
+    l->grid[0] = t_expr(o.c, "N - 4096");
+    does_not_fit(&o, "no launch plan: grid");
+    l->grid[0] = keep;
+    o.c->kernel.range_lo[0] = 1;
+    o.c->kernel.range_hi[0] = 1000;
+    does_not_fit(&o, "axis 'N' is 4096; kernel 'k' is made for 1..1000");
+    o.c->kernel.range_hi[0] = 0;
+    o.c->kernel.range_lo[0] = 0;
+    o.c->constraint.expr = t_expr(o.c, "N % 3 == 0");
+    o.c->kernel.constraint = &o.c->constraint;
+    o.c->kernel.nconstraint = 1;
+    does_not_fit(&o, "constraint 'N % 3 == 0' does not hold");
+    o.c->kernel.nconstraint = 0;
+    o.m->info.max_grid[0] = 63;
+    does_not_fit(&o, "grid size x of 'k' is 64; the device allows 63");
+    o.m->info.max_grid[0] = 64;
+    o.m->opts.max_bytes = 40000;
+    does_not_fit(&o, "take 49152 bytes; 40000 may be used");
+    o.m->opts.max_bytes = 0;
+    o.m->info.max_alloc_bytes = 20000;
+    does_not_fit(&o, "'A' takes 24576 bytes; the device allocates 20000");
+    assert_int_equal(t_script.builds, 0);
+    once_end(&o);
+}
+
+static void variables(void **state)
+{
+    union wsrt_value vars[WS__MAX_SLOTS];
+    struct once o;
+
+    (void)state;
+    once_begin(&o, GOOD);
+    assert_int_equal(t_measure_open(o.c, NULL, &o.m), 0);
+    ws__measure_vars(o.m, &o.c->kernel, 1, vars);
+    assert_int_equal(vars[0].i, 4096);
+    assert_int_equal(vars[2 + WS__DV_THREADS].i, 1024);
+    assert_int_equal(vars[2 + WS__DV_IS_CPU].i, 1);
+    T_ASSERT_HAS(ws__measure_device(o.m)->id.protocol, "cache warm");
+    once_end(&o);
+}
+
+/* ---- pairs -------------------------------------------------------------- */
+
+static void pair(void **state)
+{
+    struct ws__question q = t_question(4, 1, 0);
+    struct once o;
+
+    (void)state;
+    once_begin(&o, "kernel k\nmul 1 0 2\nif V 1 time 3000\nif V 2 time 2000\n");
+    q.pair = true;
+    q.b.config.at[0] = 2;
+    once_ask(&o, &q);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(o.t[i].verdict, WS__V_OK);
+        assert_int_equal(o.t[i].effort, WS__CONFIRM);
+        assert_int_equal(o.t[i].nsample, o.t[0].nsample);
+        assert_true(o.t[i].nsample >= 20);
+        assert_true(o.t[i].sample_ns[7] == (i ? 2000 : 3000));
+    }
+    assert_true(o.t[0].block > 0 && o.t[0].block == o.t[1].block);
+    assert_true(o.t[0].block <= INT64_MAX);
+    assert_int_equal(o.t[0].input_seed, o.t[1].input_seed);
+    assert_int_equal(t_reference_runs, 3); /* and after timing, for each */
+    once_end(&o);
+}
+
+static void pair_with_a_bad_one(void **state)
+{
+    static const struct {
+        const char *statement;
+        enum ws__verdict verdict;
+    } bad[] = {{"fill 1 7", WS__V_WRONG},
+               {"oob 1 256", WS__V_WRONG},
+               {"refuse", WS__V_LAUNCH}};
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(bad); i++)
+        for (int at = 0; at < 2; at++) {
+            struct ws__question q = t_question(4, at ? 1 : 2, 0);
+            char source[100];
+            struct once o;
+
+            snprintf(source, sizeof(source),
+                     "kernel k\nmul 1 0 2\ntime 9\nif V 2 %s\n",
+                     bad[i].statement);
+            once_begin(&o, source);
+            q.pair = true;
+            q.b.config.at[0] = at ? 2 : 1;
+            once_ask(&o, &q);
+            assert_int_equal(o.t[at].verdict, bad[i].verdict);
+            assert_int_equal(o.t[1 - at].verdict, WS__V_OK);
+            assert_int_equal(o.t[1 - at].did & WS__WANT_TIME, 0);
+            assert_int_equal(o.t[0].nsample + o.t[1].nsample, 0);
+            once_end(&o);
+        }
+}
+
+/* ---- timing ------------------------------------------------------------- */
+
+static void slow_ones_stop_early(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    (void)state;
+    once_begin(&o, "kernel k\nmul 1 0 2\nif V 0 time 1000\nif V 1 time 2900\n"
+                   "if V 2 time 3100\n");
+    once_ask(&o, &q);
+    q.a.config.at[0] = 1;
+    once_ask(&o, &q);
+    assert_true(o.t[0].nsample >= 5);
+    q.a.config.at[0] = 2;
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_OK);
+    assert_int_equal(o.t[0].nsample, 3);
+    q.effort = WS__NORMAL; /* only screening cuts short */
+    once_ask(&o, &q);
+    assert_true(o.t[0].nsample >= 10);
+    once_end(&o);
+}
+
+/* Launches that last: few are enough. */
+static void long_ones_are_few(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    (void)state;
+    once_begin(&o, "kernel k\nmul 1 0 2\ntime 2e8\n");
+    q.effort = WS__CONFIRM;
+    once_ask(&o, &q);
+    assert_true(o.t[0].nsample >= 3);
+    assert_int_equal(o.t[0].inner, 1);
+    once_end(&o);
+}
+
+static void cold_is_one_launch(void **state)
+{
+    static const struct ws__measure_opts cold = {.builders = 1, .seed = 7};
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    (void)state;
+    once_begin(&o, GOOD);
+    assert_int_equal(t_measure_open(o.c, &cold, &o.m), 0);
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].cache, WS__CACHE_COLD);
+    assert_int_equal(o.t[0].inner, 1);
+    once_end(&o);
+}
+
+static void cold_by_flush_or_size(struct t_script *s, struct ws__device *d,
+                                  const struct ws__dev_batch *b,
+                                  struct ws__dev_sample *x, size_t n)
+{
+    (void)d;
+    (void)x;
+    (void)n;
+    if (b->rounds < 3) /* checks, not samples */
+        return;
+    if (s->cache_bytes > 100000)
+        assert_int_equal(b->flush_bytes, 2 * s->cache_bytes);
+    else
+        assert_int_equal(b->flush_bytes, 0);
+    assert_int_equal(b->nset, WS__SETS);
+}
+
+static void flushing(void **state)
+{
+    static const struct ws__measure_opts cold = {.builders = 1, .seed = 7};
+    struct ws__question q = t_question(1, 0, 1);
+
+    (void)state;
+    for (int large = 0; large < 2; large++) {
+        struct once o;
+
+        reset(NULL);
+        t_script.cache_bytes = large ? 1000000 : 4096;
+        t_script.after_run = cold_by_flush_or_size;
+        once_begin(&o, GOOD);
+        assert_int_equal(t_measure_open(o.c, &cold, &o.m), 0);
+        once_ask(&o, &q);
+        assert_int_equal(o.t[0].verdict, WS__V_OK);
+        once_end(&o);
+    }
+}
+
+/* 512 KB in no time, on a device whose memory rate can be measured. */
+static void too_fast(void **state)
+{
+    static const struct ws__measure_opts cold = {.builders = 1, .seed = 7};
+    struct ws__question q = t_question(1, 0, 1);
+    struct once o;
+
+    (void)state;
+    t_script.not_cpu = true;
+    t_script.cache_bytes = 8192;
+    once_begin(&o, "kernel k\nmul 1 0 2\nif V 0 time 0.001\n"
+                   "if V 1 time 1e7\n");
+    o.c->workload[1].axis[0] = 1 << 16;
+    assert_int_equal(t_measure_open(o.c, &cold, &o.m), 0);
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_TOO_FAST);
+    T_ASSERT_HAS(o.t[0].reason, "us at least");
+    assert_true(o.t[0].nsample > 0);
+    q.a.config.at[0] = 1;
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_OK);
+    once_end(&o);
+}
+
+/* ---- cheats while timing ------------------------------------------------ */
+
+static bool timing(const struct t_script *s)
+{
+    return s->runs > 3; /* two checked launches, one round of warm-up */
+}
+
+static void lie_about_outputs(struct t_script *s, struct ws__device *d,
+                              const struct ws__dev_batch *b,
+                              struct ws__dev_sample *x, size_t n)
+{
+    (void)d;
+    (void)b;
+    if (timing(s))
+        x[n - 1].hash ^= 1;
+}
+
+static void change_input(struct t_script *s, struct ws__device *d,
+                         const struct ws__dev_batch *b,
+                         struct ws__dev_sample *x, size_t n)
+{
+    float v = 77;
+
+    /* The outputs would tell; hide that. */
+    if (!timing(s))
+        s->remembered = x[0].hash;
+    for (size_t i = 0; i < n; i++)
+        x[i].hash = s->remembered;
+    if (timing(s))
+        d->ops->write(d->self, b->prog[b->nset - 1].launch[0].arg[0].buffer, 8,
+                      &v, sizeof(v));
+}
+
+/* For order-dependent kernels hashes say nothing: outputs are looked at. */
+static void change_output(struct t_script *s, struct ws__device *d,
+                          const struct ws__dev_batch *b,
+                          struct ws__dev_sample *x, size_t n)
+{
+    float v = 77;
+
+    if (timing(s))
+        d->ops->write(d->self, b->prog[x[n - 1].set].launch[0].arg[1].buffer, 8,
+                      &v, sizeof(v));
+}
+
+static void cheat(void (*how)(struct t_script *, struct ws__device *,
+                              const struct ws__dev_batch *,
+                              struct ws__dev_sample *, size_t),
+                  bool order_dependent, const char *words)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    reset(NULL);
+    t_script.after_run = how;
+    once_begin(&o, GOOD);
+    o.c->kernel.order_dependent = order_dependent;
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_CHEAT);
+    T_ASSERT_HAS(o.t[0].reason, words);
+    once_end(&o);
+}
+
+static void cheats_while_timed(void **state)
+{
+    (void)state;
+    cheat(lie_about_outputs, false, "right when checked, wrong when timed");
+    cheat(change_input, false, "writes to input 'A'");
+    cheat(change_output, true, "right when checked, wrong when timed: 1 of");
+}
+
+/* Keeps the first result of a kernel and gives it out for ever. */
+static void keep_result(struct t_script *s, struct ws__device *d,
+                        const struct ws__dev_batch *b, struct ws__dev_sample *x,
+                        size_t n)
+{
+    static float kept[64];
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t c = b->prog[x[i].set].launch[0].arg[1].buffer;
+
+        if (s->runs == 1)
+            d->ops->read(d->self, c, 0, kept, sizeof(kept));
+        d->ops->write(d->self, c, 0, kept, sizeof(kept));
+        if (!s->remembered)
+            s->remembered = x[i].hash;
+        x[i].hash = s->remembered;
+    }
+}
+
+static void remembers(void **state)
+{
+    (void)state;
+    cheat(keep_result, false, "keeps something between launches");
+    /* What varies in rounding is looked at when it is more than screened. */
+    for (int effort = WS__NORMAL; effort <= WS__CONFIRM; effort++) {
+        struct ws__question q = t_question(1, 0, 0);
+        struct once o;
+
+        reset(NULL);
+        t_script.after_run = keep_result;
+        once_begin(&o, GOOD);
+        o.c->kernel.order_dependent = true;
+        q.effort = (enum ws__effort)effort;
+        once_ask(&o, &q);
+        assert_int_equal(o.t[0].verdict, WS__V_CHEAT);
+        T_ASSERT_HAS(o.t[0].reason, "on changed inputs");
+        once_end(&o);
+    }
+}
+
+/* ---- the device fails ---------------------------------------------------- */
+
+/* A crash on a device that ran other candidates is tried again. */
+static void crash_is_repeated(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    (void)state;
+    once_begin(&o, GOOD);
+    once_ask(&o, &q);
+    q.a.config.at[0] = 1;
+    t_script.code = WS_ECRASH;
+    t_script.fail_at = t_script.calls + 12;
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_OK);
+    assert_int_equal(t_script.opens, 2);
+    once_end(&o);
+}
+
+static void device_does_not_come_back(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    (void)state;
+    once_begin(&o, GOOD);
+    once_ask(&o, &q);
+    q.a.config.at[0] = 1;
+    t_script.code = WS_ECRASH;
+    t_script.fail_at = t_script.calls + 12;
+    t_script.fail_opens = 3;
+    t_clear(o.ctx, o.t);
+    assert_int_equal(t_answer(o.m, &q, o.t), WS_ENODEVICE);
+    t_clear(o.ctx, o.t);
+    assert_int_equal(t_script.opens, 4);
+    t_script.fail_opens = 2; /* fewer are borne */
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_OK);
+    once_end(&o);
+}
+
+static void reference_fails(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    (void)state;
+    once_begin(&o, GOOD);
+    assert_int_equal(t_measure_open(o.c, NULL, &o.m), 0);
+    t_reference_rc = WS_EREFERENCE;
+    assert_int_equal(t_answer(o.m, &q, o.t), WS_EREFERENCE);
+    t_reference_rc = 0;
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_OK);
+    once_end(&o);
+}
+
+static void stopped(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    (void)state;
+    once_begin(&o, GOOD);
+    assert_int_equal(t_measure_open(o.c, NULL, &o.m), 0);
+    ws_ctx_cancel(o.ctx);
+    assert_int_equal(t_answer(o.m, &q, o.t), WS_ECANCEL);
+    once_end(&o);
+}
+
+/* ---- builders ----------------------------------------------------------- */
+
+static void prefetched(void **state)
+{
+    struct ws__question q[4];
+    struct ws__evaluator ev;
+    struct once o;
+
+    (void)state;
+    once_begin(&o, "kernel k\nmul 1 0 2\ntime 10\n");
+    assert_int_equal(t_measure_open(o.c, NULL, &o.m), 0);
+    ev = ws__measure_evaluator(o.m);
+    for (int i = 0; i < 4; i++)
+        q[i] = t_question(1, i, 0);
+    assert_int_equal(ev.ops->prefetch(ev.self, q, 4), 0);
+    assert_int_equal(t_script.builds, 4); /* complete: it is a processor */
+    assert_int_equal(ev.ops->prefetch(ev.self, q, 4), 0);
+    assert_int_equal(t_script.builds, 4);
+    once_ask(&o, &q[2]);
+    assert_int_equal(o.t[0].verdict, WS__V_OK);
+    once_end(&o);
+}
+
+static void prefetched_failure(void **state)
+{
+    struct ws__question q[2];
+    struct ws__evaluator ev;
+    struct once o;
+
+    (void)state;
+    once_begin(&o, "kernel k\nnonsense\n");
+    assert_int_equal(t_measure_open(o.c, NULL, &o.m), 0);
+    ev = ws__measure_evaluator(o.m);
+    for (int i = 0; i < 2; i++)
+        q[i] = t_question(1, i, 0);
+    assert_int_equal(ev.ops->prefetch(ev.self, q, 2), 0);
+    assert_int_equal(t_script.builds, 2);
+    once_ask(&o, &q[1]);
+    assert_int_equal(o.t[0].verdict, WS__V_BUILD);
+    T_ASSERT_HAS(o.t[0].reason, "nonsense");
+    assert_int_equal(t_script.builds, 2);
+    once_end(&o);
+}
+
+/* Where nothing is shared prefetch returns at once and an answer waits. Two
+ * threads allocate: the counting allocator would not do. */
+static void prefetched_beside(void **state)
+{
+    struct ws__measure_opts opts = {.builders = 1, .cache = WS__CACHE_WARM};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct t_case *c = t_case_new(ctx, GOOD);
+    struct ws__question q[3];
+    struct ws__evaluator ev;
+    struct ws__trial t[2];
+    struct ws__measure *m;
+
+    (void)state;
+    t_script.not_cpu = true;
+    assert_int_equal(t_measure_open(c, &opts, &m), 0);
+    ev = ws__measure_evaluator(m);
+    for (int i = 0; i < 3; i++)
+        q[i] = t_question(1, i, 0);
+    assert_int_equal(ev.ops->prefetch(ev.self, q, 3), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(t_answer(m, &q[i], t), 0);
+        assert_int_equal(t[0].verdict, WS__V_OK);
+        t_clear(ctx, t);
+    }
+    ws__measure_close(m);
+    t_case_free(c);
+    ws_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(right, reset),
+        cmocka_unit_test_setup(seed_depends_on_candidate, reset),
+        cmocka_unit_test_setup(wrong, reset),
+        cmocka_unit_test_setup(out_of_bounds, reset),
+        cmocka_unit_test_setup(input_changed, reset),
+        cmocka_unit_test_setup(refused, reset),
+        cmocka_unit_test_setup(does_not_build, reset),
+        cmocka_unit_test_setup(only_what_is_wanted, reset),
+        cmocka_unit_test_setup(scratch_is_poisoned, reset),
+        cmocka_unit_test_setup(zeroed_scratch, reset),
+        cmocka_unit_test_setup(inout_is_restored, reset),
+        cmocka_unit_test_setup(crash_and_hang, reset),
+        cmocka_unit_test_setup(filter, reset),
+        cmocka_unit_test_setup(variables, reset),
+        cmocka_unit_test_setup(pair, reset),
+        cmocka_unit_test_setup(pair_with_a_bad_one, reset),
+        cmocka_unit_test_setup(slow_ones_stop_early, reset),
+        cmocka_unit_test_setup(long_ones_are_few, reset),
+        cmocka_unit_test_setup(cold_is_one_launch, reset),
+        cmocka_unit_test_setup(flushing, reset),
+        cmocka_unit_test_setup(too_fast, reset),
+        cmocka_unit_test_setup(cheats_while_timed, reset),
+        cmocka_unit_test_setup(remembers, reset),
+        cmocka_unit_test_setup(crash_is_repeated, reset),
+        cmocka_unit_test_setup(device_does_not_come_back, reset),
+        cmocka_unit_test_setup(reference_fails, reset),
+        cmocka_unit_test_setup(stopped, reset),
+        cmocka_unit_test_setup(prefetched, reset),
+        cmocka_unit_test_setup(prefetched_failure, reset),
+        cmocka_unit_test_setup(prefetched_beside, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

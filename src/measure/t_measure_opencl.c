@@ -1,0 +1,351 @@
+/*
+ * t_measure_opencl.c: kernels that go wrong, and kernels that cheat, on the
+ * OpenCL device: each must get its verdict with its cause, and the evaluator
+ * must go on. One text holds all variants; the parameter V picks.
+ */
+#include "measure/t_measure_fixture.h"
+
+#include <unistd.h>
+
+/* V 0 is right; the others are named in the table below. */
+#define VARIANTS                                                               \
+    "__kernel\n"                                                               \
+    "#if V == 5\n"                                                             \
+    "__attribute__((reqd_work_group_size(32, 1, 1)))\n"                        \
+    "#endif\n"                                                                 \
+    "void k(__global float *A, __global float *C, int N)\n"                    \
+    "{\n"                                                                      \
+    "    int i = get_global_id(0);\n"                                          \
+    "#if V == 1\n"                                                             \
+    "    C[i] = 2.0f * A[i];;; nonsense\n"                                     \
+    "#elif V == 2\n"                                                           \
+    "    volatile __global int *p = (volatile __global int *)C;\n"             \
+    "    for (;;) p[i]++;\n"                                                   \
+    "#elif V == 3\n"                                                           \
+    "    C[i] = 2.0f * A[i];\n"                                                \
+    "    if (i == 0) C[N + 2] = 1.0f;\n"                                       \
+    "#elif V == 4\n"                                                           \
+    "    C[(size_t)i * 400000000u] = 2.0f;\n"                                  \
+    "    C[(size_t)i * 0x100000000000u + 0x10000000000u] = 2.0f;\n"            \
+    "#elif V == 6\n"                                                           \
+    "    C[i] = 2.0f * A[i] + as_float(0x7fc00000);\n"                         \
+    "#elif V == 7\n"                                                           \
+    "    if (as_uint(C[i]) == 0xffffffffu) C[i] = 2.0f * A[i];\n"              \
+    "#elif V == 8\n"                                                           \
+    "    C[i] = 2.0f * A[i];\n"                                                \
+    "    A[i] = 1.0f;\n"                                                       \
+    "#elif V == 9\n"                                                           \
+    "    uint c = as_uint(C[i]);\n"                                            \
+    "    if (c == 0xffffffffu || c == 0x5a5a5a5au) C[i] = 2.0f * A[i];\n"      \
+    "#elif V == 10\n"                                                          \
+    "    C[i] = i + 1 < N ? 2.0f * A[i + 1] : 0.0f;\n"                         \
+    "#elif V == 11\n"                                                          \
+    "    if (i < N - 1) C[i] = 2.0f * A[i];\n"                                 \
+    "#elif V == 12\n"                                                          \
+    "    C[i] = (float)(half)0 + 2.0f * A[i];\n"                               \
+    "    __local float big[1 << 24];\n"                                        \
+    "    big[get_local_id(0)] = A[i];\n"                                       \
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"                                      \
+    "    C[i] += big[63 - get_local_id(0)] * 0.0f;\n"                          \
+    "#else\n"                                                                  \
+    "    C[i] = 2.0f * A[i];\n"                                                \
+    "#endif\n"                                                                 \
+    "}\n"
+
+static const struct variant {
+    int v;
+    enum ws__verdict verdict;
+    const char *words;
+} variants[] = {
+    {1, WS__V_BUILD, "nonsense"},
+    {2, WS__V_HANG, "did not end within"},
+    {3, WS__V_WRONG, "writes outside of 'C', 8 bytes after its end"},
+    {4, WS__V_CRASH, "the worker ended in"},
+    {5, WS__V_LAUNCH, ""},
+    {6, WS__V_WRONG, "64 NaN"},
+    {7, WS__V_WRONG, "right at the first launch, wrong at the second"},
+    {8, WS__V_CHEAT, "writes to input 'A'"},
+    {9, WS__V_CHEAT, "keeps something between launches"},
+    {10, WS__V_WRONG, "elements of 'C' wrong"},
+    {11, WS__V_WRONG, "1 of 64 elements of 'C' wrong; worst at [63]"},
+};
+
+static struct ws_ctx *ctx;
+static char cache_dir[600];
+
+/* Driver caches beside the test, so that a second run is quick. */
+static int find_cache(void)
+{
+    char exe[512];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+    if (n <= 0)
+        return -1;
+    exe[n] = '\0';
+    snprintf(cache_dir, sizeof(cache_dir), "%s.cache", exe);
+    return 0;
+}
+
+static int setup(void **state)
+{
+    struct ws_ctx_opts o = {.size = sizeof(o), .cache_dir = cache_dir};
+
+    (void)state;
+    if (find_cache() < 0)
+        return -1;
+    ctx = ws_ctx_new(&o);
+    memset(&t_script, 0, sizeof(t_script));
+    t_script.inner = "opencl";
+    return ctx ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    ws_ctx_free(ctx);
+    return 0;
+}
+
+static struct t_case *new_case(const char *source)
+{
+    struct t_case *c = t_case_new(ctx, source);
+    struct ws__launch *l;
+
+    assert_non_null(c);
+    c->kernel.dialect = WS__DIALECT_OPENCL;
+    l = &c->kernel.launch[0];
+    l->narg = 3;
+    l->arg[2].kind = WS__ARG_VALUE;
+    l->arg[2].dtype = WS__DT_I32;
+    l->arg[2].expr = t_expr(c, "N");
+    return c;
+}
+
+/* NULL, after a skip, if there is no device. */
+static struct ws__measure *open_or_skip(struct t_case *c)
+{
+    static const struct ws__measure_opts opts = {
+        .builders = 2,
+        .cache = WS__CACHE_WARM,
+        .seed = 3,
+        .build_limit_ns = 8000000000u,
+        .run_limit_ns = 2000000000u,
+    };
+    struct ws__measure *m = NULL;
+    int rc = t_measure_open(c, &opts, &m);
+
+    if (rc == 0)
+        return m;
+    t_case_free(c);
+    if (rc == WS_ENODEVICE || rc == WS_ENODRIVER || rc == WS_ENOENT)
+        SKIP("no OpenCL device: %s", ctx->err.message);
+    fail_msg("%s", ctx->err.message);
+    return NULL;
+}
+
+static void judge(struct ws__measure *m, const struct variant *x)
+{
+    struct ws__question q = t_question(1, x->v, 0);
+    struct ws__trial t[2];
+
+    if (t_answer(m, &q, t) < 0)
+        fail_msg("variant %d: %s", x->v, ctx->err.message);
+    print_message("# variant %d: %s: %.200s (%.0f ms)\n", x->v,
+                  ws__verdict_key(t[0].verdict), t[0].reason ? t[0].reason : "",
+                  (double)t[0].spent_ns / 1e6);
+    if (t[0].verdict != x->verdict)
+        fail_msg("variant %d: verdict %s, %s expected: %s", x->v,
+                 ws__verdict_key(t[0].verdict), ws__verdict_key(x->verdict),
+                 t[0].reason ? t[0].reason : "");
+    if (x->words)
+        T_ASSERT_HAS(t[0].reason, x->words);
+    else
+        assert_true(t[0].nsample >= 5);
+    t_clear(ctx, t);
+}
+
+static void bad_ones(void **state)
+{
+    static const struct variant good = {0, WS__V_OK, NULL};
+    struct t_case *c = new_case(VARIANTS);
+    struct ws__measure *m = open_or_skip(c);
+
+    (void)state;
+    judge(m, &good);
+    for (size_t i = 0; i < WS_COUNT(variants); i++)
+        judge(m, &variants[i]);
+    judge(m, &good);
+    ws__measure_close(m);
+    t_case_free(c);
+}
+
+/* The same through builders: they meet the crash and the hang first. */
+static void bad_builds_ahead(void **state)
+{
+    static const struct variant known[] = {{1, WS__V_BUILD, "nonsense"},
+                                           {4, WS__V_CRASH,
+                                            "the worker ended in"},
+                                           {0, WS__V_OK, NULL}};
+    struct t_case *c = new_case(VARIANTS);
+    struct ws__measure *m = open_or_skip(c);
+    struct ws__evaluator ev = ws__measure_evaluator(m);
+    struct ws__question q[WS_COUNT(known)];
+    long opens;
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(known); i++)
+        q[i] = t_question(1, known[i].v, 0);
+    assert_int_equal(ev.ops->prefetch(ev.self, q, WS_COUNT(known)), 0);
+    opens = t_script.opens;
+    for (size_t i = 0; i < WS_COUNT(known); i++)
+        judge(m, &known[i]);
+    assert_int_equal(t_script.opens, opens); /* the timing device lives on */
+    ws__measure_close(m);
+    t_case_free(c);
+}
+
+static void too_much_memory(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct t_case *c = new_case(VARIANTS);
+    struct ws__measure *m = open_or_skip(c);
+    struct ws__trial t[2];
+
+    (void)state;
+    c->kernel.nscratch = 1;
+    c->kernel.scratch[0].name = "S";
+    c->kernel.scratch[0].bytes = t_expr(c, "2 ** 39");
+    assert_int_equal(t_answer(m, &q, t), 0);
+    assert_int_equal(t[0].verdict, WS__V_FILTERED);
+    T_ASSERT_HAS(t[0].reason, "'S' takes 5497559");
+    t_clear(ctx, t);
+    c->kernel.nscratch = 0;
+    q.a.config.at[0] = 12; /* 64 MB of local memory, not declared */
+    assert_int_equal(t_answer(m, &q, t), 0);
+    assert_true(t[0].verdict != WS__V_OK && t[0].verdict != WS__V_NONE);
+    t_clear(ctx, t);
+    judge(m, &(struct variant){0, WS__V_OK, NULL});
+    ws__measure_close(m);
+    t_case_free(c);
+}
+
+/* Rows with gaps between them: writing into a gap is wrong. */
+#define ROWS                                                                   \
+    "__kernel void k(__global const float *A, __global float *C, int N)\n"     \
+    "{\n"                                                                      \
+    "    int i = get_global_id(0);\n"                                          \
+    "    for (int r = 0; r < 4; r++) {\n"                                      \
+    "        C[r * 2 * N + i] = 2.0f * A[r * 2 * N + i];\n"                    \
+    "#if V == 1\n"                                                             \
+    "        if (r == 2) C[r * 2 * N + N + i] = 0.0f;\n"                       \
+    "#endif\n"                                                                 \
+    "    }\n"                                                                  \
+    "}\n"
+
+static void gaps(void **state)
+{
+    struct t_case *c = new_case(ROWS);
+    struct ws__measure *m;
+
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        c->op.tensor[t].ndim = 2;
+        c->op.tensor[t].dim[1] = c->op.tensor[t].dim[0];
+        c->op.tensor[t].dim[0] = t_expr(c, "4");
+        c->op.tensor[t].stride[0] = t_expr(c, "2 * N");
+    }
+    m = open_or_skip(c);
+    judge(m, &(struct variant){0, WS__V_OK, NULL});
+    judge(m, &(struct variant){1, WS__V_WRONG,
+                               "writes between the elements of 'C'"});
+    ws__measure_close(m);
+    t_case_free(c);
+}
+
+/* Module-scope variables: right for as long as it is checked, then wrong; and
+ * one that keeps its first result. Where the driver has none of them they do
+ * not build, which is as good. */
+#define STATEFUL                                                               \
+    "__global int calls[4096];\n"                                              \
+    "__global float kept[4096];\n"                                             \
+    "__kernel void k(__global const float *A, __global float *C, int N)\n"     \
+    "{\n"                                                                      \
+    "    int i = get_global_id(0);\n"                                          \
+    "    int n = calls[i]++;\n"                                                \
+    "#if V == 1\n"                                                             \
+    "    C[i] = n < 6 ? 2.0f * A[i] : A[i];\n"                                 \
+    "#else\n"                                                                  \
+    "    if (n == 1) kept[i] = 2.0f * A[i];\n"                                 \
+    "    C[i] = n > 1 ? kept[i] : 2.0f * A[i];\n"                              \
+    "#endif\n"                                                                 \
+    "}\n"
+
+static void module_state(void **state)
+{
+    static const char *option[] = {"-cl-std=CL2.0"};
+    struct t_case *c = new_case(STATEFUL);
+    struct ws__measure *m = open_or_skip(c);
+
+    (void)state;
+    c->kernel.option = option;
+    c->kernel.noption = 1;
+    for (int v = 1; v < 3; v++) {
+        struct ws__question q = t_question(1, v, 0);
+        struct ws__trial t[2];
+
+        q.effort = WS__NORMAL; /* screening looks less closely */
+        assert_int_equal(t_answer(m, &q, t), 0);
+        print_message("# variant %d: %s: %.200s\n", v,
+                      ws__verdict_key(t[0].verdict),
+                      t[0].reason ? t[0].reason : "");
+        assert_true(t[0].verdict == WS__V_CHEAT || t[0].verdict == WS__V_BUILD);
+        t_clear(ctx, t);
+    }
+    ws__measure_close(m);
+    t_case_free(c);
+}
+
+static void pairs_and_cold(void **state)
+{
+    struct t_case *c = new_case(VARIANTS);
+    struct ws__measure *m = open_or_skip(c);
+    struct ws__question q = t_question(1, 0, 1);
+    struct ws__trial t[2];
+    struct ws__ratio r;
+
+    (void)state;
+    m->opts.cache = WS__CACHE_COLD;
+    q.pair = true;
+    q.b.config.at[0] = 13; /* the same text after preprocessing */
+    assert_int_equal(t_answer(m, &q, t), 0);
+    for (int i = 0; i < 2; i++) {
+        if (t[i].verdict != WS__V_OK)
+            fail_msg("%s", t[i].reason);
+        assert_int_equal(t[i].inner, 1);
+        assert_true(t[i].nsample >= 20);
+    }
+    assert_int_equal(t[0].nsample, t[1].nsample);
+    assert_int_equal(ws__ratio_bootstrap(ctx, t[0].sample_ns, t[0].nsample,
+                                         t[1].sample_ns, t[1].nsample, true, 1,
+                                         &r),
+                     0);
+    print_message("# ratio of equals %.4f [%.4f, %.4f], %zu samples\n", r.value,
+                  r.lo, r.hi, t[0].nsample);
+    t_clear(ctx, t);
+    ws__measure_close(m);
+    t_case_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(bad_ones, setup, teardown),
+        cmocka_unit_test_setup_teardown(bad_builds_ahead, setup, teardown),
+        cmocka_unit_test_setup_teardown(too_much_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(gaps, setup, teardown),
+        cmocka_unit_test_setup_teardown(module_state, setup, teardown),
+        cmocka_unit_test_setup_teardown(pairs_and_cold, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
