@@ -133,8 +133,8 @@ int ws__check_stop(struct ws_ctx *ctx)
 
     if (atomic_load_explicit(&ctx->stop->cancelled, memory_order_relaxed))
         return ws__fail(ctx, WS_ECANCEL, "stopped on request");
-    deadline = atomic_load_explicit(&ctx->stop->deadline_ns,
-                                    memory_order_relaxed);
+    deadline =
+        atomic_load_explicit(&ctx->stop->deadline_ns, memory_order_relaxed);
     if (deadline && ws__now_ns() > deadline)
         return ws__fail(ctx, WS_ETIMEOUT, "the time limit is reached");
     return 0;
@@ -227,8 +227,7 @@ void ws__error_clear(struct ws_ctx *ctx)
     memset(&ctx->err, 0, sizeof(ctx->err));
 }
 
-void ws__log(struct ws_ctx *ctx, enum ws_log_level level, const char *fmt,
-             ...)
+void ws__log(struct ws_ctx *ctx, enum ws_log_level level, const char *fmt, ...)
 {
     char text[2048];
     va_list ap;

@@ -24,7 +24,7 @@ struct ws_ctx {
     ws_log_fn *log;
     void *log_user;
     char *worker_path, *share_dir, *cache_dir; /* NULL: default */
-    struct ws__stop *stop; /* own_stop, or the parent's */
+    struct ws__stop *stop;                     /* own_stop, or the parent's */
     struct ws__stop own_stop;
     struct ws_error err;
 };
@@ -47,31 +47,30 @@ int ws__hint(struct ws_ctx *ctx, const char *fmt, ...) WS_PRINTF(2, 3);
 /* Fills in file and line where the error has none yet; returns its code. */
 int ws__error_locate(struct ws_ctx *ctx, const struct ws__loc *loc);
 /* Puts `text` and ": " before the message; returns its code. */
-int ws__error_prefix(struct ws_ctx *ctx, const char *fmt, ...)
-    WS_PRINTF(2, 3);
+int ws__error_prefix(struct ws_ctx *ctx, const char *fmt, ...) WS_PRINTF(2, 3);
 /* Copies a child's error into its parent; returns its code. */
 int ws__error_copy(struct ws_ctx *to, const struct ws_ctx *from);
 void ws__error_clear(struct ws_ctx *ctx);
 
-void ws__log(struct ws_ctx *ctx, enum ws_log_level level, const char *fmt,
-             ...) WS_PRINTF(3, 4);
+void ws__log(struct ws_ctx *ctx, enum ws_log_level level, const char *fmt, ...)
+    WS_PRINTF(3, 4);
 
 /* 0, or WS_ECANCEL / WS_ETIMEOUT with the error set. Cheap. */
 int ws__check_stop(struct ws_ctx *ctx);
 
-#define WS_TRY(expr)                                                          \
-    do {                                                                      \
-        int ws_try_rc_ = (expr);                                              \
-        if (ws_try_rc_ < 0)                                                   \
-            return ws_try_rc_;                                                \
+#define WS_TRY(expr)                                                           \
+    do {                                                                       \
+        int ws_try_rc_ = (expr);                                               \
+        if (ws_try_rc_ < 0)                                                    \
+            return ws_try_rc_;                                                 \
     } while (0)
 
 /* As WS_TRY in a function with an `int rc` and a `done:` label. */
-#define WS_TRY_DONE(expr)                                                     \
-    do {                                                                      \
-        rc = (expr);                                                          \
-        if (rc < 0)                                                           \
-            goto done;                                                        \
+#define WS_TRY_DONE(expr)                                                      \
+    do {                                                                       \
+        rc = (expr);                                                           \
+        if (rc < 0)                                                            \
+            goto done;                                                         \
     } while (0)
 
 #define WS_COUNT(a) (sizeof(a) / sizeof((a)[0]))

@@ -24,6 +24,7 @@
 
 /* Descriptors below this are rearranged in the child. */
 #define FIRST_FREE_FD 10
+#define END_GRACE_NS 2000000000u
 #define HELLO_TIMEOUT_NS 20000000000u
 
 static bool same_key(const char *a, const char *b)
@@ -233,6 +234,13 @@ int ws__worker_start(struct ws_ctx *ctx, enum ws__worker_role role,
     rc = b.failed
              ? b.failed
              : ws__wire_send(ctx, out->sock, WS__WIRE_HELLO, b.data, b.len, -1);
+    if (rc == WS_ECRASH) {
+        char how[96];
+
+        ws__proc_stop(out, END_GRACE_NS);
+        ws__proc_describe(out, how, sizeof(how));
+        ws__fail(ctx, rc, "the worker '%s' ended at once: %s", path, how);
+    }
 done:
     if (rc < 0)
         ws__proc_kill(out);

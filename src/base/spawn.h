@@ -52,8 +52,8 @@ int ws__worker_start(struct ws_ctx *ctx, enum ws__worker_role role,
 int ws__worker_hello(struct ws_ctx *ctx, int sock, enum ws__worker_role *role);
 
 /* fd -1: none. Errors: WS_ECRASH when the peer is gone, WS_EPROTO. */
-int ws__wire_send(struct ws_ctx *ctx, int sock, uint32_t type,
-                  const void *data, size_t n, int fd);
+int ws__wire_send(struct ws_ctx *ctx, int sock, uint32_t type, const void *data,
+                  size_t n, int fd);
 /* Payload appended to `in` (emptied first). timeout_ns 0: for ever. Errors:
  * WS_ETIMEOUT, WS_ECRASH (end of file), WS_ECANCEL, WS_EPROTO. *fd (may be
  * NULL) gets the descriptor that came along or -1. */

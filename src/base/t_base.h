@@ -19,12 +19,12 @@
 #include "base/mem.h"
 
 /* The runner prints the reason of each skip from this line. */
-#define SKIP(...)                                                             \
-    do {                                                                      \
-        printf("# SKIP " __VA_ARGS__);                                        \
-        printf("\n");                                                         \
-        fflush(stdout);                                                       \
-        skip();                                                               \
+#define SKIP(...)                                                              \
+    do {                                                                       \
+        printf("# SKIP " __VA_ARGS__);                                         \
+        printf("\n");                                                          \
+        fflush(stdout);                                                        \
+        skip();                                                                \
     } while (0)
 
 /* An allocator that counts live blocks and fails the n-th call (1-based; 0:
@@ -39,8 +39,8 @@ static inline void *t_realloc(void *user, void *p, size_t n)
     struct t_alloc *a = user;
 
     a->calls++;
-    if (a->fail_at && (a->calls == a->fail_at ||
-                       (a->for_ever && a->calls > a->fail_at)))
+    if (a->fail_at &&
+        (a->calls == a->fail_at || (a->for_ever && a->calls > a->fail_at)))
         return NULL;
     void *q = realloc(p, n);
     if (q && !p)

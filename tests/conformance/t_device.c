@@ -991,8 +991,8 @@ int main(void)
         return 1;
     for (size_t s = 0; s < nsubject; s++)
         for (size_t t = 0; t < WS_COUNT(each); t++, n++) {
-            snprintf(names[n], sizeof(names[n]), "%.47s %.47s", subjects[s].name,
-                     each[t].name);
+            snprintf(names[n], sizeof(names[n]), "%.47s %.47s",
+                     subjects[s].name, each[t].name);
             tests[n] = (struct CMUnitTest){names[n], each[t].fn, set_up,
                                            tear_down, &subjects[s]};
         }

@@ -1,0 +1,224 @@
+/* t_spawn.c: children: start, talk, end, kill, what they inherit; where the
+ * worker is; the greeting. Children are shell one-liners. */
+#include "base/t_base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/spawn.h"
+
+#define GRACE_NS 10000000000u
+
+static int start(struct ws_ctx *ctx, const char *script, const char *const *env,
+                 const char *err, struct ws__proc *out)
+{
+    const char *const argv[] = {"/bin/sh", "-c", script, NULL};
+
+    return ws__proc_start(ctx, argv, env, err, out);
+}
+
+static void talks_to_a_child(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__proc p;
+    struct ws__buf in;
+    uint32_t type;
+    char how[64];
+
+    (void)state;
+    ws__buf_init(&in, ctx, 1000);
+    /* what comes in goes out: a frame comes back as it was */
+    assert_int_equal(start(ctx, "cat <&3 >&3; exit 3", NULL, NULL, &p), 0);
+    assert_int_equal(ws__wire_send(ctx, p.sock, 5, "ping", 4, -1), 0);
+    assert_int_equal(ws__wire_recv(ctx, p.sock, &type, &in, NULL, GRACE_NS), 0);
+    assert_int_equal(type, 5);
+    assert_memory_equal(in.data, "ping", 4);
+    ws__proc_describe(&p, how, sizeof(how));
+    assert_string_equal(how, "still running");
+    ws__proc_stop(&p, GRACE_NS);
+    ws__proc_describe(&p, how, sizeof(how));
+    assert_string_equal(how, "exit status 3");
+    ws__proc_stop(&p, GRACE_NS);
+    ws__proc_kill(&p);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    ws__buf_free(&in);
+    ws_ctx_free(ctx);
+}
+
+static void kills_what_does_not_end(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__proc p;
+    char how[64];
+
+    (void)state;
+    assert_int_equal(start(ctx, "while :; do sleep 1; done", NULL, NULL, &p),
+                     0);
+    ws__proc_stop(&p, 1000000);
+    ws__proc_describe(&p, how, sizeof(how));
+    assert_string_equal(how, "signal 9 (Killed)");
+    assert_int_equal(p.pid, 0);
+    assert_int_equal(p.sock, -1);
+    ws_ctx_free(ctx);
+}
+
+/* Runs a script to its end and returns what it wrote to its error output. */
+static char *errors_of(struct ws_ctx *ctx, const char *script,
+                       const char *const *env)
+{
+    char path[] = "/tmp/wavesmith-t_spawn-XXXXXX";
+    static char text[1000];
+    struct ws__proc p;
+    ssize_t n;
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    assert_int_equal(start(ctx, script, env, path, &p), 0);
+    ws__proc_stop(&p, GRACE_NS);
+    n = read(fd, text, sizeof(text) - 1);
+    text[n > 0 ? n : 0] = '\0';
+    close(fd);
+    unlink(path);
+    return text;
+}
+
+static void inherits_only_what_it_should(void **state)
+{
+    static const char *const env[] = {"T_SPAWN_A=new", "T_SPAWN_B=2", NULL};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    int extra = fcntl(0, F_DUPFD, 6); /* not close-on-exec */
+
+    (void)state;
+    setenv("T_SPAWN_A", "old", 1);
+    setenv("T_SPAWN_AB", "kept", 1);
+    signal(SIGTERM, SIG_IGN);
+    assert_string_equal(errors_of(ctx,
+                                  "echo $T_SPAWN_A $T_SPAWN_B $T_SPAWN_AB >&2",
+                                  env),
+                        "new 2 kept\n");
+    assert_string_equal(errors_of(ctx,
+                                  "for i in 0 1 2 3 4 5 6 7 8 9; do "
+                                  "[ -e /proc/$$/fd/$i ] && echo $i >&2; done",
+                                  NULL),
+                        "0\n1\n2\n3\n");
+    assert_string_equal(errors_of(ctx, "kill -TERM $$; echo was ignored >&2",
+                                  NULL),
+                        "");
+    signal(SIGTERM, SIG_DFL);
+    close(extra);
+    ws_ctx_free(ctx);
+}
+
+static void says_what_cannot_start(void **state)
+{
+    static const char *const argv[] = {"/nonexistent/worker", NULL};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__proc p;
+
+    (void)state;
+    assert_int_equal(ws__proc_start(ctx, argv, NULL, NULL, &p), WS_ENOENT);
+    assert_non_null(strstr(ws_ctx_error(ctx)->message, argv[0]));
+    assert_int_equal(p.pid, 0);
+    assert_int_equal(p.sock, -1);
+    ws__proc_stop(&p, 0);
+    ws_ctx_free(ctx);
+}
+
+static void greets(void **state)
+{
+    enum ws__worker_role role = WS__ROLE_DEVICE;
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__buf b;
+    int s[2];
+
+    (void)state;
+    ws__buf_init(&b, ctx, 100);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, s), 0);
+    ws__put_u32(&b, WS__WIRE_VERSION);
+    ws__put_u32(&b, WS__ROLE_REFERENCE);
+    ws__wire_send(ctx, s[0], WS__WIRE_HELLO, b.data, b.len, -1);
+    assert_int_equal(ws__worker_hello(ctx, s[1], &role), 0);
+    assert_int_equal(role, WS__ROLE_REFERENCE);
+    ws__wire_send(ctx, s[0], WS__WIRE_HELLO + 1, b.data, b.len, -1);
+    assert_int_equal(ws__worker_hello(ctx, s[1], &role), WS_EPROTO);
+    b.data[0] = 99;
+    ws__wire_send(ctx, s[0], WS__WIRE_HELLO, b.data, b.len, -1);
+    assert_int_equal(ws__worker_hello(ctx, s[1], &role), WS_EVERSION);
+    b.data[0] = WS__WIRE_VERSION;
+    b.data[4] = 77;
+    ws__wire_send(ctx, s[0], WS__WIRE_HELLO, b.data, b.len, -1);
+    assert_int_equal(ws__worker_hello(ctx, s[1], &role), WS_EPROTO);
+    close(s[0]);
+    assert_int_equal(ws__worker_hello(ctx, s[1], &role), WS_ECRASH);
+    close(s[1]);
+    ws__buf_free(&b);
+    ws_ctx_free(ctx);
+}
+
+static void finds_our_files(void **state)
+{
+    struct ws_ctx_opts o = {.size = sizeof(o),
+                            .worker_path = "/bin/sh",
+                            .share_dir = "/nonexistent"};
+    struct ws_ctx *ctx = ws_ctx_new(&o);
+    char *path = NULL;
+
+    (void)state;
+    assert_int_equal(ws__worker_path(ctx, &path), 0);
+    assert_string_equal(path, "/bin/sh");
+    ws__free(ctx, path);
+    assert_int_equal(ws__share_dir(ctx, &path), WS_ENOENT);
+    assert_null(path);
+    ws_ctx_free(ctx);
+    o.worker_path = "/nonexistent";
+    ctx = ws_ctx_new(&o);
+    assert_int_equal(ws__worker_path(ctx, &path), WS_ENOENT);
+    assert_non_null(strstr(ws_ctx_error(ctx)->message, "/nonexistent"));
+    ws_ctx_free(ctx);
+    /* a test's own build tree */
+    ctx = t_ctx(NULL);
+    if (ws__worker_path(ctx, &path) == WS_ENOENT) {
+        ws_ctx_free(ctx);
+        SKIP("the worker is not built");
+    }
+    assert_int_equal(access(path, X_OK), 0);
+    ws__free(ctx, path);
+    ws_ctx_free(ctx);
+}
+
+static int start_and_stop(struct ws_ctx *ctx, void *user)
+{
+    static const char *const env[] = {"A=1", NULL};
+    struct ws__proc p;
+    int rc = start(ctx, "exit 0", env, NULL, &p);
+
+    (void)user;
+    ws__proc_stop(&p, GRACE_NS);
+    return rc;
+}
+
+static void survives_without_memory(void **state)
+{
+    (void)state;
+    assert_true(t_torture(start_and_stop, NULL) > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(talks_to_a_child),
+        cmocka_unit_test(kills_what_does_not_end),
+        cmocka_unit_test(inherits_only_what_it_should),
+        cmocka_unit_test(says_what_cannot_start),
+        cmocka_unit_test(greets),
+        cmocka_unit_test(finds_our_files),
+        cmocka_unit_test(survives_without_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
