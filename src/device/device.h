@@ -25,7 +25,7 @@
 
 /* One device found, or one that is not usable and why. */
 struct ws__device_info {
-    char name[32];       /* what --device takes: "opencl:0" */
+    char name[32];          /* what --device takes: "opencl:0" */
     struct ws__identity id; /* sealed; empty if not usable */
     bool usable;
     char reason[512]; /* not usable: why, and what to install or do */
@@ -47,10 +47,14 @@ struct ws__build {
     enum ws__dialect dialect;
     const char *const *entry; /* kernels that must exist */
     size_t nentry;
-    /* A launch of the real class, so that members that compile late compile
-     * now: block and grid of each entry (NULL: not needed). */
+    /* The launches that will follow, so that members that compile at the
+     * first launch do it now, and a kernel that hangs or crashes is found
+     * here: each is run once on zeroed buffers of these sizes (0: the tensor
+     * is not bound). Errors then are those of a launch, not WS_EBUILD. */
     const struct ws__plan_launch *hint;
     size_t nhint;
+    const uint64_t *tensor_bytes, *scratch_bytes; /* by the hints' index */
+    size_t ntensor, nscratch;
 };
 
 struct ws__built {
@@ -148,18 +152,28 @@ struct ws__device_ops {
     /* 0 intact; 1 damaged, *offset relative to the buffer's start (negative:
      * before it). */
     int (*guard)(void *dev, uint32_t buffer, int64_t *offset);
-    /* samples: room for rounds * nprog; *n says how many were taken. */
+    /* samples: room for rounds * nprog; *n says how many were taken (0 after
+     * a failure). */
     int (*run)(void *dev, const struct ws__dev_batch *b,
                struct ws__dev_sample *samples, size_t *n);
     /* Time-out of the next operations in ns (0: none); isolate kills. A
      * member in the same process may ignore it. Optional. */
     void (*set_limit)(void *dev, uint64_t ns);
+    /* "VARIABLE=folder": environment of the worker that sends the driver's
+     * own caches below the cache folder; ends with NULL. Optional. */
+    const char *const *cache_env;
+    /* For tests: found by its name only, never the default device. */
+    bool by_name;
 };
 
 /* Generated; ends with NULL. */
 extern const struct ws__device_ops *const ws__device_table[];
 
 const struct ws__device_ops *ws__device_find(const char *family); /* or NULL */
+
+/* For probes: appends a copy. */
+int ws__device_list_add(struct ws_ctx *ctx, struct ws__device_list *list,
+                        const struct ws__device_info *info);
 
 /* All devices of all families, each probed in a worker where isolated, so
  * that a crashing driver is one unusable entry. */
@@ -171,13 +185,16 @@ struct ws__device {
     void *self;
 };
 /* "opencl:0", "opencl" (first usable), "null", or NULL: the first usable of
- * a GPU, else of a CPU. Isolated members come wrapped in a worker. The error
- * lists what was found. */
+ * a GPU, else of a CPU. Isolated members come wrapped in a worker; others
+ * with "isolate:" before the name ("isolate:null"). The error lists what was
+ * found. A worker lives as long as the thread that opened it. */
 int ws__device_open(struct ws_ctx *ctx, const char *name,
                     struct ws__device *out);
 void ws__device_close(struct ws__device *d);
 
-/* Worker side: serves a device over the socket until end of file. */
+/* Worker side: serves a device over the socket until end of file. The last
+ * thing a member logs before it crashes or hangs ("first launch of 'gemm'")
+ * is part of the error that the tool sees. */
 int ws__device_serve(struct ws_ctx *ctx, int sock);
 
 #define WS__GUARD_PATTERN 0xa5c35a3cu

@@ -1,0 +1,60 @@
+/*
+ * devwire.h: the messages between isolate (the tool's side) and serve (the
+ * worker's side).
+ *
+ * A request is one operation; its answer has the same type and begins with
+ * the status: negative with message and hint, or 0 with the results. Plain
+ * structs travel as bytes with their size checked: both sides come from one
+ * build. Content of buffers goes through a shared area that comes with the
+ * first request: a page with the last words of the member, then a bounce
+ * buffer.
+ */
+#ifndef WS_DEVWIRE_H
+#define WS_DEVWIRE_H
+
+#include "base/spawn.h"
+#include "device/device.h"
+
+enum ws__dev_msg {
+    WS__DEV_PROBE = 16,
+    WS__DEV_OPEN,
+    WS__DEV_BUILD,
+    WS__DEV_UNLOAD,
+    WS__DEV_ALLOC,
+    WS__DEV_RELEASE,
+    WS__DEV_WRITE,
+    WS__DEV_READ,
+    WS__DEV_FILL,
+    WS__DEV_COPY,
+    WS__DEV_HASH,
+    WS__DEV_GUARD,
+    WS__DEV_RUN,
+    WS__DEV_END
+};
+
+#define WS__AREA_WORDS 4096u /* last words of the member, NUL-terminated */
+#define WS__AREA_BOUNCE ((size_t)16 << 20)
+#define WS__AREA_BYTES (WS__AREA_WORDS + WS__AREA_BOUNCE)
+
+void ws__put_info(struct ws__buf *b, const struct ws__device_info *info);
+void ws__get_info(struct ws__reader *r, struct ws__device_info *info);
+void ws__put_build(struct ws__buf *b, const struct ws__build *build);
+void ws__put_batch(struct ws__buf *b, const struct ws__dev_batch *batch);
+
+/* Results point into the arena and the reader's buffer. WS_EPROTO, ENOMEM. */
+int ws__get_build(struct ws__reader *r, struct ws__arena *a,
+                  struct ws__build *out);
+int ws__get_batch(struct ws__reader *r, struct ws__arena *a,
+                  struct ws__dev_batch *out);
+
+/* The reader over what a message brought. */
+struct ws__reader ws__reader_of(const struct ws__buf *in);
+
+/* The wrapper. */
+extern const struct ws__device_ops ws__device_isolate;
+int ws__isolate_open(struct ws_ctx *ctx, const struct ws__device_ops *family,
+                     uint32_t index, const char *cache_dir, void **dev);
+int ws__isolate_probe(struct ws_ctx *ctx, const struct ws__device_ops *family,
+                      struct ws__device_list *out);
+
+#endif

@@ -1,0 +1,59 @@
+/* opencl_api.c: loading OpenCL, names of its errors. See opencl_api.h. */
+#include "device/opencl/opencl_api.h"
+
+#include "base/dl.h"
+#include "base/banned.h"
+
+static const struct {
+    int32_t error;
+    const char *name;
+    int code;
+} errors[] = {
+#define WS_X(name, value, code) {(value), "CL_" #name, WS_##code},
+    OCL_ERRORS(WS_X)
+#undef WS_X
+        {OCL_PLATFORM_NOT_FOUND, "CL_PLATFORM_NOT_FOUND_KHR", WS_ENODRIVER},
+};
+
+const char *ws__ocl_error_name(int32_t error)
+{
+    for (size_t i = 0; i < WS_COUNT(errors); i++)
+        if (errors[i].error == error)
+            return errors[i].name;
+    return NULL;
+}
+
+int ws__ocl_fail(struct ws_ctx *ctx, int32_t error, const char *what)
+{
+    for (size_t i = 0; i < WS_COUNT(errors); i++)
+        if (errors[i].error == error)
+            return ws__fail(ctx, errors[i].code, "cannot %s: %s", what,
+                            errors[i].name);
+    return ws__fail(ctx, WS_EDEVICE, "cannot %s: OpenCL error %d", what,
+                    (int)error);
+}
+
+int ws__ocl_load(struct ws_ctx *ctx, struct ocl_api *api)
+{
+    static const char *const names[] = {"libOpenCL.so.1", "libOpenCL.so", NULL};
+    const struct ws__dl_symbol symbols[] = {
+#define WS_X(result, name, args) {"cl" #name, (void **)&api->name, false},
+        OCL_FUNCTIONS(WS_X)
+#undef WS_X
+            {NULL, NULL, false},
+    };
+    int rc;
+
+    memset(api, 0, sizeof(*api));
+    rc = ws__dl_open(ctx, names, "ocl-icd-libopencl1", symbols, &api->lib);
+    if (rc == WS_ENODRIVER)
+        ws__hint(ctx, "install the packages 'ocl-icd-libopencl1' and, for "
+                      "the processor as a device, 'pocl-opencl-icd'");
+    return rc;
+}
+
+void ws__ocl_unload(struct ocl_api *api)
+{
+    ws__dl_close(api->lib);
+    memset(api, 0, sizeof(*api));
+}

@@ -1,0 +1,28 @@
+/*
+ * rounds.h: the batched run, written once for all members.
+ *
+ * A member says how to time a sequence and how to flush; restoring, poison,
+ * rotation of buffer sets, the order of programs, hashing and the limit are
+ * the same everywhere, so that figures of two devices mean the same.
+ */
+#ifndef WS_ROUNDS_H
+#define WS_ROUNDS_H
+
+#include "device/device.h"
+
+struct ws__round_ops {
+    int (*copy)(void *dev, uint32_t to, uint32_t from);
+    int (*fill)(void *dev, uint32_t buffer, uint32_t pattern);
+    int (*hash)(void *dev, uint32_t buffer, uint64_t *out);
+    int (*flush)(void *dev, uint64_t bytes);
+    /* Runs the timed fills and the launches `inner` times; everything that
+     * was queued before has ended first. *ns: of all of it. */
+    int (*timed)(void *dev, const struct ws__dev_seq *seq, uint32_t inner,
+                 double *ns);
+};
+
+int ws__device_rounds(struct ws_ctx *ctx, const struct ws__round_ops *ops,
+                      void *dev, const struct ws__dev_batch *b,
+                      struct ws__dev_sample *samples, size_t *n);
+
+#endif
