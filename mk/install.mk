@@ -43,7 +43,7 @@ install: all
 	    ln -sf lib$$l.so.$(SOMAJOR) $(DESTDIR)$(libdir)/lib$$l.so; done
 	cd ops && find . -type f ! -name '*.o' ! -name 't_*' ! -name 'reference.c' \
 	    -exec install -D -m 644 {} \
-	    $(abspath $(DESTDIR)$(PREFIX))/share/wavesmith/{} \;
+	    $(abspath $(DESTDIR)$(PREFIX))/share/wavesmith/ops/{} \;
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' \
 	    mk/wavesmith.pc.in > $(DESTDIR)$(libdir)/pkgconfig/wavesmith.pc
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' \

@@ -27,8 +27,8 @@ struct ws__ref_call {
     size_t naxis;
     struct ws__ref_tensor *tensor;
     size_t ntensor;
-    uint64_t seed;     /* generate */
-    unsigned threads;  /* how many it may use */
+    uint64_t seed;      /* generate */
+    unsigned threads;   /* how many it may use */
     struct ws_ctx *ctx; /* for errors and memory */
 };
 
@@ -40,7 +40,8 @@ struct ws__native_reference {
     /* Fills the inputs marked `fill: native`; NULL if none are. */
     int (*generate)(const struct ws__ref_call *call);
     /* Known-bad variants of run, for checking the checker: which < nmutant;
-     * a name each. May be NULL. */
+     * a name each. May be NULL. WS_ENOTSUP, with the reason: this mutant is
+     * no mistake for these axes (nothing to drop). */
     size_t nmutant;
     const char *const *mutant_name;
     int (*mutant)(const struct ws__ref_call *call, size_t which);
@@ -81,18 +82,25 @@ int ws__reference_open(struct ws_ctx *ctx, const struct ws__op *op,
 void ws__reference_close(struct ws__reference *r);
 /* Computes p->result from p->input. */
 int ws__reference_run(struct ws__reference *r, struct ws__problem *p);
+/* Known-bad results, into p->result like run: mutant `which` of the count. */
+size_t ws__reference_mutants(const struct ws__reference *r);
+const char *ws__reference_mutant_name(const struct ws__reference *r,
+                                      size_t which);
+int ws__reference_mutant(struct ws__reference *r, struct ws__problem *p,
+                         size_t which);
 /* Worker side. */
 int ws__reference_serve(struct ws_ctx *ctx, int sock);
 
 /*
  * Compares one output as it came from the device with the reference.
  * Explicit: an element fails if |a-r| > atol + rtol*|r|; `ratio` of them must
- * pass. Auto: |a-r| <= c_store*eps(dtype)*|r| + c_acc*eps(acc)*sqrt(len)*s,
- * where s is the root mean square of the reference (docs/measuring.md has the
- * derivation and the constants). NaN or infinity where the reference has
- * none always fails. `poison`: pattern the buffer was filled with; elements
- * that still hold exactly that pattern count as unwritten if the reference
- * is not that value. Fills m; returns 1 equal, 0 not, negative on error.
+ * pass. Auto: |a-r| <= 2*eps(dtype)*|r| + (8*sqrt(len) + len/8)*eps(acc)*s,
+ * where s is the root mean square of the reference (compare.c has the
+ * derivation); integers must equal the rounded reference. NaN or infinity where
+ * the reference has none always fails. `poison`: pattern the buffer was filled
+ * with; elements that still hold exactly that pattern count as unwritten if the
+ * reference is not that value. Fills m; returns 1 equal, 0 not, negative on
+ * error.
  */
 int ws__compare(struct ws_ctx *ctx, const struct ws__instance *in,
                 size_t tensor, const void *got, const double *want,

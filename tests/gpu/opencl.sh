@@ -5,7 +5,7 @@
 set -u
 build=$1 out=$2 dev=${3:-}
 mkdir -p "$out"
-export WAVESMITH_WORKER=$PWD/$build/wavesmith-worker WAVESMITH_SHARE=$PWD/ops
+export WAVESMITH_WORKER=$PWD/$build/wavesmith-worker WAVESMITH_SHARE=$PWD
 export WAVESMITH_CACHE=/tmp/ws-cache
 ws=$build/wavesmith
 bad=0

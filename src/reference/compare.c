@@ -1,0 +1,437 @@
+/*
+ * compare.c: is this output what the reference says?
+ *
+ * An element is equal if |a - r| <= A + B |r|. Explicit tolerances give A and
+ * B; the automatic ones come from arithmetic. Let u be the unit roundoff.
+ *
+ * B: storing a sum rounds it once, by u(type) |r|; B = 2 u(type) leaves one
+ * more rounding for a kernel that converts twice.
+ *
+ * A: adding K products of zero mean in any order, the partial sum after k of
+ * them is near s sqrt(k/K), s being the size of a result; each addition
+ * errs by about 0.4 u times that, with random sign, together 0.28 u sqrt(K) s
+ * for one long chain and less for every other order. Partial sums of single
+ * elements wander off: the product of two random amounts, its tail falls as
+ * exp(-t pi/2) in units of 0.4 u sqrt(K) s, which for 10^9 elements is
+ * 5.3 u sqrt(K) s: 8 u sqrt(K) s covers that. Matrix units that cut off
+ * instead of rounding once every 16 terms err with one sign, by about
+ * 0.7 u (2/3) K/16 times the largest results of 4 s or so: u K/8 s. s is the
+ * root mean square of the reference: an element that cancels to nearly
+ * nothing errs as much as its neighbours. To this comes what types lose near
+ * zero. A = (8 sqrt(K) + K/8) u(accumulate) s + tiny.
+ *
+ * What it rejects: leaving out one of K terms moves a result by s/sqrt(K), in
+ * float32 42 times A at K = 16384 and more below; summing in float16 errs
+ * 8192 times more than in float32. t_compare.c tries both sides.
+ *
+ * One pass reads the output and the reference once. Since A needs s, and so
+ * the end of the pass, the pass keeps the largest |a - r| - B |r|. Blocks
+ * with NaN, infinity or poison, and outputs that are not equal, go through a
+ * second pass, an element at a time.
+ */
+#include "reference/refpriv.h"
+
+#include <math.h>
+
+#include "base/clones.h"
+#include "base/banned.h"
+
+#define STORE_ROUNDINGS 2.0
+#define RANDOM_FACTOR 8.0
+#define BIAS_FACTOR 0.125
+
+#define BLOCK 1024u
+#define LANES 8u
+
+struct job {
+    const struct ws__tensor_shape *shape;
+    const void *got;
+    const double *want;
+    double a, b, ratio;
+    bool exact;       /* integers: the rounded reference or nothing */
+    double poison[2]; /* of elements at even and odd places */
+    unsigned char pattern[8];
+};
+
+/* What types lose near zero: half the smallest step, twice; float32 and
+ * bfloat16 may be flushed to zero below the smallest normal number. */
+static double tiny_step(enum ws__dtype t)
+{
+    switch (t) {
+    case WS__DT_F32:
+    case WS__DT_BF16:
+        return 0x1p-126;
+    case WS__DT_F16:
+        return 0x1p-24;
+    case WS__DT_F8E4M3:
+        return 0x1p-9;
+    case WS__DT_F8E5M2:
+        return 0x1p-16;
+    default:
+        return 0;
+    }
+}
+
+/* --- first pass ---------------------------------------------------------- */
+
+struct sums {
+    double err2, ref2;           /* sums of squares */
+    double excess, abs_err, rel; /* largest */
+    double suspects;             /* equal to the poison */
+};
+
+/* The same per lane: the compiler need not reorder a sum to use vectors. */
+struct lanes {
+    double err2[LANES], ref2[LANES], excess[LANES], abs_err[LANES], rel[LANES],
+        suspects[LANES];
+};
+
+WS__CLONES
+static void block_lanes(const double *restrict v, const double *restrict r,
+                        size_t n, double b, double poison0, double poison1,
+                        struct lanes *restrict l)
+{
+    for (size_t i = 0; i < n; i += LANES) {
+        for (size_t j = 0; j < LANES; j++) {
+            double d = fabs(v[i + j] - r[i + j]), m = fabs(r[i + j]);
+            double over = d - b * m, q = d / (m > 0 ? m : HUGE_VAL);
+
+            l->err2[j] += d * d;
+            l->ref2[j] += m * m;
+            l->excess[j] = over > l->excess[j] ? over : l->excess[j];
+            l->abs_err[j] = d > l->abs_err[j] ? d : l->abs_err[j];
+            l->rel[j] = q > l->rel[j] ? q : l->rel[j];
+            l->suspects[j] += v[i + j] == poison0 ? 1 : 0;
+            l->suspects[j] += v[i + j] == poison1 ? 1 : 0;
+        }
+    }
+}
+
+static void block_sums(const double *v, const double *r, size_t n,
+                       const struct job *job, struct sums *out)
+{
+    struct lanes l = {0};
+    double tail_v[LANES], tail_r[LANES];
+    size_t whole = n / LANES * LANES;
+
+    for (size_t j = 0; j < LANES; j++)
+        l.excess[j] = -HUGE_VAL;
+    block_lanes(v, r, whole, job->b, job->poison[0], job->poison[1], &l);
+    if (whole < n) {
+        /* Repeat the last element: sums below count it out again. */
+        for (size_t j = 0; j < LANES; j++) {
+            size_t i = whole + j < n ? whole + j : n - 1;
+
+            tail_v[j] = v[i];
+            tail_r[j] = r[i];
+        }
+        block_lanes(tail_v, tail_r, LANES, job->b, job->poison[0],
+                    job->poison[1], &l);
+    }
+    *out = (struct sums){.excess = -HUGE_VAL};
+    for (size_t j = 0; j < LANES; j++) {
+        out->err2 += l.err2[j];
+        out->ref2 += l.ref2[j];
+        out->excess = fmax(out->excess, l.excess[j]);
+        out->abs_err = fmax(out->abs_err, l.abs_err[j]);
+        out->rel = fmax(out->rel, l.rel[j]);
+        out->suspects += l.suspects[j];
+    }
+    if (whole < n) {
+        double extra = (double)(LANES - (n - whole));
+        double d = v[n - 1] - r[n - 1];
+
+        out->err2 -= extra * d * d;
+        out->ref2 -= extra * r[n - 1] * r[n - 1];
+    }
+}
+
+/* Place in memory of flat element i. */
+static uint64_t place_of(const struct ws__tensor_shape *s, uint64_t i)
+{
+    uint64_t at = 0;
+
+    if (s->contiguous)
+        return i;
+    for (size_t d = s->ndim; d-- > 0;) {
+        at += i % (uint64_t)s->dim[d] * (uint64_t)s->stride[d];
+        i /= (uint64_t)s->dim[d];
+    }
+    return at;
+}
+
+static void load_block(const struct job *job, uint64_t begin, size_t n,
+                       double *v)
+{
+    const struct ws__tensor_shape *s = job->shape;
+    size_t bytes = ws__dtype_bytes(s->dtype), last;
+
+    if (s->contiguous) {
+        ws__dtype_load(s->dtype, (const char *)job->got + begin * bytes, v, n);
+        return;
+    }
+    /* A run along the last dimension at a time. */
+    for (size_t i = 0; i < n; i += last) {
+        uint64_t row = (uint64_t)s->dim[s->ndim - 1];
+        const char *p = (const char *)job->got + place_of(s, begin + i) * bytes;
+
+        last = (size_t)(row - (begin + i) % row);
+        last = last < n - i ? last : n - i;
+        if (s->stride[s->ndim - 1] == 1) {
+            ws__dtype_load(s->dtype, p, v + i, last);
+            continue;
+        }
+        for (size_t j = 0; j < last; j++)
+            v[i + j] =
+                ws__dtype_get(s->dtype, p, j * (size_t)s->stride[s->ndim - 1]);
+    }
+}
+
+/* --- one element --------------------------------------------------------- */
+
+enum judgement { EQUAL, DIFFERENT, NOT_FINITE, UNWRITTEN };
+
+static bool same(double x, double y)
+{
+    return x == y || (x != x && y != y);
+}
+
+/* What storing the reference in the element's type yields. */
+static double rounded(enum ws__dtype t, double r)
+{
+    unsigned char code[8];
+
+    ws__dtype_store(t, &r, code, 1);
+    return ws__dtype_get(t, code, 0);
+}
+
+static bool holds_pattern(const struct job *job, uint64_t place)
+{
+    size_t bytes = ws__dtype_bytes(job->shape->dtype);
+
+    return !memcmp((const char *)job->got + place * bytes,
+                   job->pattern + place * bytes % 4, bytes);
+}
+
+static enum judgement judge(const struct job *job, uint64_t i, double g,
+                            double r)
+{
+    double q = rounded(job->shape->dtype, r);
+
+    /* What the type makes of the reference is right by definition: this
+     * covers overflow to infinity, saturation, and integers. */
+    if (same(g, q))
+        return EQUAL;
+    if (holds_pattern(job, place_of(job->shape, i)))
+        return UNWRITTEN;
+    if (isfinite(r) && !isfinite(g))
+        return NOT_FINITE;
+    if (!isfinite(r))
+        return same(g, r) ? EQUAL : DIFFERENT;
+    if (job->exact)
+        return DIFFERENT;
+    return fabs(g - r) <= job->a + job->b * fabs(r) ? EQUAL : DIFFERENT;
+}
+
+/* How far beyond its bound, for naming the worst element. */
+static double badness(const struct job *job, double g, double r)
+{
+    double over = fabs(g - r) - job->b * fabs(r);
+
+    if (same(g, rounded(job->shape->dtype, r)))
+        return -HUGE_VAL;
+    return over == over ? over : HUGE_VAL;
+}
+
+static void note_worst(const struct job *job, uint64_t begin, const double *v,
+                       size_t n, double *most, struct ws__mismatch *m)
+{
+    for (size_t i = 0; i < n; i++) {
+        double over = badness(job, v[i], job->want[begin + i]);
+
+        if (over <= *most && (begin || i))
+            continue;
+        *most = over;
+        m->worst = begin + i;
+        m->worst_got = v[i];
+        m->worst_want = job->want[begin + i];
+    }
+}
+
+/* --- passes -------------------------------------------------------------- */
+
+struct totals {
+    double err2, ref2, most;
+    uint64_t finite; /* elements in the sums */
+    uint64_t worst_block;
+    bool suspicious; /* only the second pass can tell */
+};
+
+static size_t block_length(const struct job *job, uint64_t begin)
+{
+    uint64_t left = job->shape->elements - begin;
+
+    return left < BLOCK ? (size_t)left : BLOCK;
+}
+
+/* A block with NaN or infinity: sums over what is finite. */
+static void add_finite(const double *v, const double *r, size_t n,
+                       struct totals *t, struct ws__mismatch *m)
+{
+    for (size_t i = 0; i < n; i++) {
+        double d = fabs(v[i] - r[i]);
+
+        if (!isfinite(v[i]) || !isfinite(r[i]))
+            continue;
+        t->finite++;
+        t->err2 += d * d;
+        t->ref2 += r[i] * r[i];
+        m->max_abs = fmax(m->max_abs, d);
+        m->max_rel = r[i] != 0 ? fmax(m->max_rel, d / fabs(r[i])) : m->max_rel;
+    }
+}
+
+static void first_pass(const struct job *job, struct totals *t,
+                       struct ws__mismatch *m)
+{
+    double v[BLOCK];
+
+    *t = (struct totals){.most = -HUGE_VAL};
+    for (uint64_t at = 0; at < job->shape->elements; at += BLOCK) {
+        size_t n = block_length(job, at);
+        const double *r = job->want + at;
+        struct sums s;
+
+        load_block(job, at, n, v);
+        block_sums(v, r, n, job, &s);
+        t->suspicious |= s.suspects > 0;
+        if (!isfinite(s.err2) || !isfinite(s.ref2)) {
+            t->suspicious = true;
+            add_finite(v, r, n, t, m);
+            continue;
+        }
+        t->finite += n;
+        t->err2 += fmax(s.err2, 0);
+        t->ref2 += fmax(s.ref2, 0);
+        m->max_abs = fmax(m->max_abs, s.abs_err);
+        m->max_rel = fmax(m->max_rel, s.rel);
+        if (s.excess > t->most) {
+            t->most = s.excess;
+            t->worst_block = at;
+        }
+    }
+}
+
+static void second_pass(const struct job *job, struct ws__mismatch *m)
+{
+    double v[BLOCK], most = -HUGE_VAL;
+
+    for (uint64_t at = 0; at < job->shape->elements; at += BLOCK) {
+        size_t n = block_length(job, at);
+
+        load_block(job, at, n, v);
+        note_worst(job, at, v, n, &most, m);
+        for (size_t i = 0; i < n; i++) {
+            double r = job->want[at + i];
+            enum judgement j = judge(job, at + i, v[i], r);
+
+            if (j == EQUAL)
+                continue;
+            if (!m->bad++) {
+                m->first = at + i;
+                m->first_got = v[i];
+                m->first_want = r;
+            }
+            m->unwritten += j == UNWRITTEN;
+            m->nan += j == NOT_FINITE;
+        }
+    }
+}
+
+static void set_bounds(const struct ws__instance *in, struct job *job,
+                       const struct totals *t)
+{
+    const struct ws__tolerance *tol = &in->op->tolerance;
+    enum ws__dtype acc = tol->accumulate ? tol->accumulate : WS__DT_F32;
+    double s = t->finite ? sqrt(t->ref2 / (double)t->finite) : 0;
+    double k = (double)in->reduction;
+
+    if (tol->kind == WS__TOL_EXPLICIT)
+        return;
+    job->a =
+        (RANDOM_FACTOR * sqrt(k) + BIAS_FACTOR * k) * ws__dtype_eps(acc) * s +
+        tiny_step(job->shape->dtype);
+}
+
+static void make_job(const struct ws__instance *in, size_t tensor,
+                     const void *got, const double *want, uint32_t poison,
+                     struct job *job)
+{
+    const struct ws__tolerance *tol = &in->op->tolerance;
+
+    memset(job, 0, sizeof(*job));
+    job->shape = &in->shape[tensor];
+    job->got = got;
+    job->want = want;
+    job->ratio = 1;
+    if (tol->kind == WS__TOL_EXPLICIT) {
+        job->a = tol->atol;
+        job->b = tol->rtol;
+        job->ratio = tol->ratio > 0 ? tol->ratio : 1;
+    } else {
+        job->b = STORE_ROUNDINGS * ws__dtype_eps(job->shape->dtype);
+        job->exact = !ws__dtype_is_float(job->shape->dtype);
+    }
+    memcpy(job->pattern, &poison, 4);
+    memcpy(job->pattern + 4, &poison, 4);
+    for (size_t i = 0; i < 2; i++) {
+        size_t at = i * ws__dtype_bytes(job->shape->dtype) % 4;
+        unsigned char aside[8];
+
+        memcpy(aside, job->pattern, sizeof(aside));
+        memmove(aside, job->pattern + at, sizeof(aside) - at);
+        job->poison[i] = ws__dtype_get(job->shape->dtype, aside, 0);
+    }
+}
+
+/* Bytes have four places in the pattern, not two: let the second pass look
+ * whenever it might matter. */
+static bool must_look(const struct job *job)
+{
+    return job->exact || ws__dtype_bytes(job->shape->dtype) == 1;
+}
+
+int ws__compare(struct ws_ctx *ctx, const struct ws__instance *in,
+                size_t tensor, const void *got, const double *want,
+                uint32_t poison, struct ws__mismatch *m)
+{
+    struct job job;
+    struct totals t;
+    double v[BLOCK], most = -HUGE_VAL;
+    size_t n;
+
+    WS_TRY(ws__check_stop(ctx));
+    make_job(in, tensor, got, want, poison, &job);
+    memset(m, 0, sizeof(*m));
+    m->tensor = (uint32_t)tensor;
+    m->total = job.shape->elements;
+    first_pass(&job, &t, m);
+    set_bounds(in, &job, &t);
+    if (t.finite) {
+        m->rms_err = sqrt(t.err2 / (double)t.finite);
+        m->rms_ref = sqrt(t.ref2 / (double)t.finite);
+    }
+    if (t.suspicious || !(t.most <= job.a) || must_look(&job)) {
+        second_pass(&job, m);
+    } else {
+        n = block_length(&job, t.worst_block);
+        load_block(&job, t.worst_block, n, v);
+        m->worst = t.worst_block;
+        m->worst_got = v[0];
+        m->worst_want = want[t.worst_block];
+        note_worst(&job, t.worst_block, v, n, &most, m);
+    }
+    m->allowed = job.exact ? 0 : job.a + job.b * fabs(m->worst_want);
+    return m->nan == 0 && m->unwritten == 0 &&
+           (double)m->bad <= (1 - job.ratio) * (double)m->total + 1e-9;
+}

@@ -1,0 +1,57 @@
+/* refpriv.h: what the files of this folder share and nobody else sees. */
+#ifndef WS_REFPRIV_H
+#define WS_REFPRIV_H
+
+#include "reference/reference.h"
+
+#define WS__REF_MAX_THREADS 256u
+
+/* 0: the processors that are online; else `wanted`, within reason. */
+unsigned ws__reference_threads(unsigned wanted);
+
+/* Fills elements [begin, end) of a buffer of type t by a rule; begin is a
+ * multiple of WS__FILL_BLOCK. Any split gives the same bytes. */
+#define WS__FILL_BLOCK 1024u
+void ws__fill_run(const struct ws__fill *rule, enum ws__dtype t, uint64_t seed,
+                  void *data, uint64_t begin, uint64_t end);
+
+/* Messages of a reference worker, after the hello. MAP_*: {u64 bytes} and a
+ * descriptor; the area replaces the one before. CALL: see refcall.c. DONE:
+ * {u32 -code, str message, str hint}. */
+enum {
+    WS__REF_MAP_INPUTS = 100,
+    WS__REF_MAP_RESULTS,
+    WS__REF_CALL,
+    WS__REF_DONE
+};
+
+enum ws__ref_what { WS__REF_RUN, WS__REF_GENERATE, WS__REF_MUTANT };
+
+/* One call as it travels: everything a native reference needs to know. */
+struct ws__ref_request {
+    const char *name;
+    enum ws__ref_what what;
+    uint32_t which, threads;
+    uint64_t seed;
+    size_t naxis, ntensor;
+    int64_t axis[WS__MAX_AXES];
+    struct ws__ref_tensor tensor[WS__MAX_TENSORS]; /* pointers NULL */
+    /* Where they lie in the two areas; UINT64_MAX: nowhere. */
+    uint64_t input_at[WS__MAX_TENSORS], result_at[WS__MAX_TENSORS];
+    bool generate[WS__MAX_TENSORS];
+};
+#define WS__REF_NOWHERE UINT64_MAX
+
+/* Fills in what a problem knows: name, seed, axes, tensors, places. */
+void ws__ref_request_fill(const struct ws__problem *p,
+                          struct ws__ref_request *q);
+/* Lets the worker fill the inputs marked native. r NULL: WS_EREFERENCE. */
+int ws__reference_generate(struct ws__reference *r, struct ws__problem *p);
+
+void ws__ref_request_put(struct ws__buf *b, const struct ws__ref_request *q);
+/* Checks all counts and that every tensor lies inside its area. WS_EPROTO. */
+int ws__ref_request_get(struct ws_ctx *ctx, const void *data, size_t n,
+                        size_t input_bytes, size_t result_bytes,
+                        struct ws__ref_request *out);
+
+#endif

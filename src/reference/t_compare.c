@@ -1,0 +1,463 @@
+/*
+ * t_compare.c: does the comparison separate honest kernels from wrong ones?
+ *
+ * Honest: a float32 sum of K products in the orders that kernels use, K up
+ * to 16384, stored in each float type. Wrong: mistakes that must never pass.
+ * Then the bookkeeping: counts, first, worst, poison, strides, infinities.
+ */
+#include "base/t_base.h"
+
+#include <math.h>
+
+#include "base/hash.h"
+#include "reference/reference.h"
+
+#define M 6
+#define N 40
+
+static const struct ws__op auto_op = {.name = "t",
+                                      .tolerance = {.accumulate = WS__DT_F32}};
+
+static void dense(struct ws__instance *in, const struct ws__op *op,
+                  enum ws__dtype t, int64_t rows, int64_t cols, int64_t len)
+{
+    memset(in, 0, sizeof(*in));
+    in->op = op;
+    in->reduction = len;
+    in->shape[0] = (struct ws__tensor_shape){
+        .ndim = 2,
+        .dim = {rows, cols},
+        .stride = {cols, 1},
+        .dtype = t,
+        .elements = (uint64_t)(rows * cols),
+        .bytes = (uint64_t)(rows * cols) * ws__dtype_bytes(t),
+        .contiguous = true,
+    };
+}
+
+/* One row of products; the way to add them is what differs. */
+typedef float sum_fn(const float *a, const float *w, size_t k);
+
+static float sum_chain(const float *a, const float *w, size_t k)
+{
+    volatile float s = 0;
+
+    for (size_t i = 0; i < k; i++)
+        s += a[i] * w[i];
+    return s;
+}
+
+static float sum_fma(const float *a, const float *w, size_t k)
+{
+    float s = 0;
+
+    for (size_t i = 0; i < k; i++)
+        s = fmaf(a[i], w[i], s);
+    return s;
+}
+
+static float sum_lanes(const float *a, const float *w, size_t k)
+{
+    float s[16] = {0}, t = 0;
+
+    for (size_t i = 0; i < k; i++)
+        s[i % 16] += a[i] * w[i];
+    for (size_t i = 0; i < 16; i++)
+        t += s[i];
+    return t;
+}
+
+static float sum_split(const float *a, const float *w, size_t k)
+{
+    size_t part = (k + 3) / 4;
+    float t = 0;
+
+    for (size_t i = 0; i < k; i += part)
+        t += sum_fma(a + i, w + i, k - i < part ? k - i : part);
+    return t;
+}
+
+static float sum_halves(const float *a, const float *w, size_t k)
+{
+    return k < 8 ? sum_chain(a, w, k)
+                 : sum_halves(a, w, k / 2) +
+                       sum_halves(a + k / 2, w + k / 2, k - k / 2);
+}
+
+/* Hardware that adds 16 exact products at a time and cuts off. */
+static float sum_cut(const float *a, const float *w, size_t k)
+{
+    float s = 0;
+
+    for (size_t i = 0; i < k; i += 16) {
+        double exact = s;
+        float r;
+
+        for (size_t j = i; j < i + 16 && j < k; j++)
+            exact += (double)a[j] * w[j];
+        r = (float)exact;
+        if (fabs((double)r) > fabs(exact))
+            r = nextafterf(r, 0);
+        s = r;
+    }
+    return s;
+}
+
+static float sum_backwards(const float *a, const float *w, size_t k)
+{
+    float s = 0;
+
+    while (k-- > 0)
+        s = fmaf(a[k], w[k], s);
+    return s;
+}
+
+static sum_fn *const honest[] = {sum_chain,  sum_fma, sum_lanes,    sum_split,
+                                 sum_halves, sum_cut, sum_backwards};
+
+/* Wrong ones. */
+static float sum_zero(const float *a, const float *w, size_t k)
+{
+    (void)a;
+    (void)w;
+    (void)k;
+    return 0;
+}
+
+static float sum_short(const float *a, const float *w, size_t k)
+{
+    return sum_fma(a, w, k - 1);
+}
+
+static float sum_half(const float *a, const float *w, size_t k)
+{
+    float s = 0;
+
+    for (size_t i = 0; i < k; i++) {
+        uint16_t code;
+        double d = (double)s + (double)a[i] * w[i];
+
+        ws__dtype_store(WS__DT_F16, &d, &code, 1);
+        s = (float)ws__dtype_get(WS__DT_F16, &code, 0);
+    }
+    return s;
+}
+
+static float sum_bf16_inputs(const float *a, const float *w, size_t k)
+{
+    float s = 0;
+
+    for (size_t i = 0; i < k; i++) {
+        uint16_t code[2];
+        double d[2] = {a[i], w[i]};
+
+        ws__dtype_store(WS__DT_BF16, d, code, 2);
+        ws__dtype_load(WS__DT_BF16, code, d, 2);
+        s = fmaf((float)d[0], (float)d[1], s);
+    }
+    return s;
+}
+
+static sum_fn *const wrong[] = {sum_zero, sum_short, sum_half};
+
+struct data {
+    size_t k;
+    enum ws__dtype type;
+    float *a, *w;
+    double want[M * N];
+};
+
+static double normal(struct ws__rng *r)
+{
+    double s = 0;
+
+    for (int i = 0; i < 12; i++)
+        s += ws__rng_unit(r);
+    return s - 6;
+}
+
+/* Values that the element type can hold. */
+static void make_data(struct data *d, size_t k, enum ws__dtype type)
+{
+    struct ws__rng r;
+    unsigned char code[8];
+
+    ws__rng_seed(&r, k * 16 + type);
+    d->k = k;
+    d->type = type;
+    d->a = malloc(M * k * sizeof(float));
+    d->w = malloc(N * k * sizeof(float));
+    assert_non_null(d->a);
+    assert_non_null(d->w);
+    for (size_t i = 0; i < (M + N) * k; i++) {
+        double v = normal(&r) * (i < M * k ? 1 : 0.05);
+
+        ws__dtype_store(type, &v, code, 1);
+        v = ws__dtype_get(type, code, 0);
+        if (i < M * k)
+            d->a[i] = (float)v;
+        else
+            d->w[i - M * k] = (float)v;
+    }
+    for (size_t i = 0; i < M * N; i++) {
+        d->want[i] = 0;
+        for (size_t j = 0; j < k; j++)
+            d->want[i] += (double)d->a[i / N * k + j] * d->w[i % N * k + j];
+    }
+}
+
+static void drop_data(struct data *d)
+{
+    free(d->a);
+    free(d->w);
+}
+
+static int judge(const struct data *d, sum_fn *f, struct ws__mismatch *m)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__instance in;
+    unsigned char got[M * N * 8];
+    int rc;
+
+    for (size_t i = 0; i < M * N; i++) {
+        double v = f(d->a + i / N * d->k, d->w + i % N * d->k, d->k);
+
+        ws__dtype_store(d->type, &v, got + i * ws__dtype_bytes(d->type), 1);
+    }
+    dense(&in, &auto_op, d->type, M, N, (int64_t)d->k);
+    rc = ws__compare(ctx, &in, 0, got, d->want, 0xffffffffu, m);
+    ws_ctx_free(ctx);
+    return rc;
+}
+
+static const enum ws__dtype float_types[] = {WS__DT_F32, WS__DT_F16,
+                                             WS__DT_BF16};
+static const size_t lengths[] = {1, 2, 17, 256, 1000, 4096, 16384};
+
+static void test_honest(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < WS_COUNT(float_types); t++) {
+        for (size_t l = 0; l < WS_COUNT(lengths); l++) {
+            struct data d;
+
+            make_data(&d, lengths[l], float_types[t]);
+            for (size_t f = 0; f < WS_COUNT(honest); f++) {
+                struct ws__mismatch m;
+
+                assert_int_equal(judge(&d, honest[f], &m), 1);
+                assert_int_equal(m.bad, 0);
+                assert_int_equal(m.total, M * N);
+                /* Not by luck: half of the bound would do as well. */
+                assert_true(fabs(m.worst_got - m.worst_want) <=
+                            m.allowed * 0.75);
+            }
+            drop_data(&d);
+        }
+    }
+}
+
+static void test_wrong(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < WS_COUNT(float_types); t++) {
+        for (size_t l = 3; l < WS_COUNT(lengths); l++) {
+            struct ws__mismatch m;
+            struct data d;
+
+            make_data(&d, lengths[l], float_types[t]);
+            for (size_t f = 0; f < WS_COUNT(wrong); f++) {
+                assert_int_equal(judge(&d, wrong[f], &m), 0);
+                assert_true(m.bad > 0);
+            }
+            if (float_types[t] != WS__DT_BF16)
+                assert_int_equal(judge(&d, sum_bf16_inputs, &m), 0);
+            drop_data(&d);
+        }
+    }
+}
+
+/* Parts that are not written, or hold a neighbour's values. */
+static void test_missing(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    static float got[256 * 64];
+    static double want[256 * 64];
+    struct ws__instance in;
+    struct ws__mismatch m;
+    struct ws__rng r;
+
+    (void)state;
+    ws__rng_seed(&r, 3);
+    for (size_t i = 0; i < WS_COUNT(got); i++) {
+        got[i] = (float)normal(&r);
+        want[i] = (double)got[i];
+    }
+    dense(&in, &auto_op, WS__DT_F32, 256, 64, 4096);
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, ~0u, &m), 1);
+    assert_true(m.max_abs == 0 && m.max_rel == 0 && m.rms_err == 0);
+    assert_true(m.rms_ref > 0.9 && m.rms_ref < 1.1);
+
+    got[5000] = got[5001]; /* one element of 16384 */
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, ~0u, &m), 0);
+    assert_int_equal(m.bad, 1);
+    assert_int_equal(m.first, 5000);
+    assert_int_equal(m.worst, 5000);
+    assert_true(m.worst_got == (double)got[5001]);
+    assert_true(m.worst_want == want[5000]);
+    assert_true(m.first_want == want[5000]);
+    got[5000] = (float)want[5000];
+
+    memset(got + 255 * 64, 0, 64 * sizeof(float)); /* the last row */
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, ~0u, &m), 0);
+    assert_int_equal(m.bad, 64);
+    assert_int_equal(m.first, 255 * 64);
+
+    memset(got + 255 * 64, 0xff, 64 * sizeof(float)); /* still poisoned */
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, ~0u, &m), 0);
+    assert_int_equal(m.unwritten, 64);
+    assert_int_equal(m.bad, 64);
+    assert_int_equal(m.nan, 0);
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, 1, &m), 0);
+    assert_int_equal(m.unwritten, 0);
+    assert_int_equal(m.nan, 64);
+    ws_ctx_free(ctx);
+}
+
+/* Poison that is a plausible number, in a 16-bit type where it is two. */
+static void test_poison(void **state)
+{
+    static const struct ws__op loose = {
+        .tolerance = {.kind = WS__TOL_EXPLICIT, .atol = 10, .ratio = 0.5}};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    uint16_t got[8] = {0x3c00, 0x4000, 0x3c00, 0x4000, 0x4200, 0, 0, 0};
+    double want[8] = {1, 1, 2, 2, 3, 0, 0, 0};
+    struct ws__instance in;
+    struct ws__mismatch m;
+
+    (void)state;
+    dense(&in, &loose, WS__DT_F16, 1, 8, 1);
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, 0xffffffffu, &m), 1);
+    assert_int_equal(m.bad, 0);
+    /* 0x40003c00: 1 at even places, 2 at odd ones. [1] and [2] are not what
+     * the reference says, so they were not written. */
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, 0x40003c00u, &m), 0);
+    assert_int_equal(m.unwritten, 2);
+    assert_int_equal(m.first, 1);
+    ws_ctx_free(ctx);
+}
+
+static void test_explicit(void **state)
+{
+    static const struct ws__op op = {.tolerance = {.kind = WS__TOL_EXPLICIT,
+                                                   .atol = 0.1,
+                                                   .rtol = 0.01,
+                                                   .ratio = 0.75}};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    double want[4] = {0, 100, -100, 1}, got[4] = {0.1, 101, -101.2, 1};
+    struct ws__instance in;
+    struct ws__mismatch m;
+
+    (void)state;
+    dense(&in, &op, WS__DT_F64, 2, 2, 1);
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, 1, &m), 1);
+    assert_int_equal(m.bad, 1);
+    assert_int_equal(m.worst, 2);
+    assert_true(fabs(m.allowed - 1.1) < 1e-12);
+    assert_true(fabs(m.max_abs - 1.2) < 1e-12);
+    got[3] = 2;
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, 1, &m), 0);
+    assert_int_equal(m.bad, 2);
+    got[3] = NAN; /* no ratio excuses it */
+    got[2] = -100;
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, 1, &m), 0);
+    assert_int_equal(m.nan, 1);
+    ws_ctx_free(ctx);
+}
+
+/* Infinity and NaN are right where the reference, rounded, has them. */
+static void test_not_finite(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    uint16_t got[4] = {0x7c00, 0xfc00, 0x7e00, 0x3c00};
+    double want[4] = {70000, -HUGE_VAL, NAN, 1};
+    struct ws__instance in;
+    struct ws__mismatch m;
+
+    (void)state;
+    dense(&in, &auto_op, WS__DT_F16, 1, 4, 1);
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, ~0u, &m), 1);
+    got[1] = 0x7c00;
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, ~0u, &m), 0);
+    assert_int_equal(m.first, 1);
+    got[1] = 0xfc00;
+    got[2] = 0;
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, ~0u, &m), 0);
+    got[2] = 0x7e00;
+    got[3] = 0x7c00;
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, ~0u, &m), 0);
+    assert_int_equal(m.nan, 1);
+    assert_int_equal(m.worst, 3);
+    ws_ctx_free(ctx);
+}
+
+static void test_integers(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    int32_t got[3] = {7, -2, 2147483647};
+    double want[3] = {7, -2, 1e12};
+    struct ws__instance in;
+    struct ws__mismatch m;
+
+    (void)state;
+    dense(&in, &auto_op, WS__DT_I32, 1, 3, 1);
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, 0, &m), 1);
+    got[1]++;
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, 0, &m), 0);
+    assert_int_equal(m.bad, 1);
+    assert_int_equal(m.worst, 1);
+    ws_ctx_free(ctx);
+}
+
+/* Rows with gaps, and columns that are not neighbours. */
+static void test_strides(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    static float got[3 * 900], wide[3 * 500 * 2];
+    static double want[3 * 500];
+    struct ws__instance in;
+    struct ws__mismatch m;
+
+    (void)state;
+    memset(got, 0xff, sizeof(got));
+    memset(wide, 0xff, sizeof(wide));
+    for (size_t i = 0; i < WS_COUNT(want); i++) {
+        want[i] = (double)i - 700;
+        got[i / 500 * 900 + i % 500] = (float)want[i];
+        wide[i * 2] = (float)want[i];
+    }
+    dense(&in, &auto_op, WS__DT_F32, 3, 500, 1);
+    in.shape[0].contiguous = false;
+    in.shape[0].stride[0] = 900;
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, ~0u, &m), 1);
+    memset(&got[2 * 900 + 7], 0xff, sizeof(float));
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, ~0u, &m), 0);
+    assert_int_equal(m.unwritten, 1);
+    assert_int_equal(m.first, 2 * 500 + 7);
+    in.shape[0].stride[0] = 1000;
+    in.shape[0].stride[1] = 2;
+    assert_int_equal(ws__compare(ctx, &in, 0, wide, want, ~0u, &m), 1);
+    ws_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_honest),   cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_missing),  cmocka_unit_test(test_poison),
+        cmocka_unit_test(test_explicit), cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_integers), cmocka_unit_test(test_strides),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
