@@ -102,7 +102,7 @@ int ws__wire_send(struct ws_ctx *ctx, int sock, uint32_t type, const void *data,
         size_t in_head = sent < HEAD_BYTES ? HEAD_BYTES - sent : 0;
         size_t done = sent < HEAD_BYTES ? 0 : sent - HEAD_BYTES;
         struct iovec v[2] = {{head + HEAD_BYTES - in_head, in_head},
-                             {(char *)data + done, n - done}};
+                             {n ? (char *)data + done : NULL, n - done}};
         struct msghdr m = {.msg_iov = v, .msg_iovlen = n - done ? 2 : 1};
         ssize_t got;
 

@@ -36,6 +36,10 @@ static int set_arg(struct ws__ocl *d, const struct ocl_entry *k, uint32_t i,
         e = d->api.SetKernelArg(k->kernel, i, a->bytes, NULL);
         break;
     default:
+        if (a->kind == WS__ARG_SCRATCH && !a->buffer) {
+            e = d->api.SetKernelArg(k->kernel, i, sizeof(b->sub), NULL);
+            break;
+        }
         b = ws__ocl_buffer(d, a->buffer);
         if (!b)
             return WS_EINVAL;
