@@ -34,10 +34,13 @@ static void print(const struct ws_device_info *d)
            "vectors of %u bytes%s\n",
            d->units, d->max_threads, (double)d->shared_bytes / 1024,
            d->vector_bytes, d->is_cpu ? ", shares the CPU" : "");
-    printf("           memory %.1f GiB (%.1f GiB a buffer), cache %.1f MiB\n",
+    printf("           memory %.1f GiB (%.1f GiB a buffer)",
            (double)d->memory_bytes / (1 << 30),
-           (double)d->max_alloc_bytes / (1 << 30),
-           (double)d->cache_bytes / (1 << 20));
+           (double)d->max_alloc_bytes / (1 << 30));
+    if (d->cache_bytes)
+        printf(", cache %.1f MiB\n", (double)d->cache_bytes / (1 << 20));
+    else
+        printf(", cache of unknown size\n");
     if (d->extra[0])
         printf("           %s\n", d->extra);
 }

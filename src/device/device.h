@@ -67,7 +67,7 @@ struct ws__built {
 struct ws__dev_arg {
     enum ws__arg_kind kind; /* TENSOR, SCRATCH: buffer; VALUE; SHARED */
     uint32_t buffer; /* SCRATCH 0: a null pointer, the plan does not use it */
-    uint32_t bytes; /* value: size; shared: bytes */
+    uint32_t bytes;  /* value: size; shared: bytes */
     unsigned char value[8];
 };
 struct ws__dev_launch {

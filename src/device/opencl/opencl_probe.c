@@ -109,14 +109,18 @@ static void describe_identity(const struct ocl_api *api, ocl_platform p,
     id->max_threads =
         (uint32_t)device_size(api, dev, OCL_DEVICE_MAX_WORK_GROUP_SIZE);
     id->memory_bytes = device_u64(api, dev, OCL_DEVICE_GLOBAL_MEM_SIZE);
-    id->cache_bytes = device_u64(api, dev, OCL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
     id->shared_bytes = device_u64(api, dev, OCL_DEVICE_LOCAL_MEM_SIZE);
     id->vector_bytes =
         4 * device_u32(api, dev, OCL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
     id->is_cpu =
         (device_u64(api, dev, OCL_DEVICE_TYPE) & OCL_DEVICE_TYPE_CPU) != 0;
-    if (id->is_cpu)
+    /* GPUs report some first-level cache here (an H200: 4.1 MiB, its L2 has
+     * 60): better unknown than too small to flush. */
+    if (id->is_cpu) {
+        id->cache_bytes =
+            device_u64(api, dev, OCL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
         id->memory_bytes = machine_memory();
+    }
     ws__identity_seal(id);
 }
 
