@@ -6,6 +6,7 @@
 #   make deps       packages of the distribution (root)
 #   make test SAN=address,undefined     the same with sanitizers
 #   make CC=clang   another compiler; every variant has its own folder
+#   make V=1        shows the commands
 
 CC = gcc
 AR = ar
@@ -14,6 +15,9 @@ DESTDIR =
 SAN =
 WERROR = -Werror
 OPT = -O2
+# V=1 shows the commands
+Q = $(if $(V),,@)
+say = $(if $(V),,@echo '  $(1)  $(2)')
 
 VERSION := $(shell sed -n 's/^\#define WS_VERSION "\(.*\)"/\1/p' \
     include/wavesmith/wavesmith.h)
@@ -92,9 +96,10 @@ $(G)/table_reference.c: FORCE
 # --- compile and link ------------------------------------------------------
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c $< -o $@
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c $< -o $@
 $(G)/%.o: $(G)/%.c
-	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c $< -o $@
 # Arithmetic over whole tensors: let the compiler use vectors, but keep every
 # rounding (the bytes of inputs must not depend on flags).
 $(OBJ_OPS) $(B)/src/reference/%.o $(B)/src/core/dtype.o: \
@@ -102,25 +107,33 @@ $(OBJ_OPS) $(B)/src/reference/%.o $(B)/src/core/dtype.o: \
 
 $(B)/libwavesmith.a: $(OBJ_LIB) $(OBJ_OPS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR,$@)
+	$(Q)$(AR) rcs $@ $^
 $(B)/libwavesmith.so: $(OBJ_LIB) $(OBJ_OPS)
-	$(CC) -shared -Wl,-soname,libwavesmith.so.$(SOMAJOR) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,libwavesmith.so.$(SOMAJOR) $(LDFLAGS) $^ $(LDLIBS) -o $@
 $(B)/libwsrt.a: $(OBJ_RT)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR,$@)
+	$(Q)$(AR) rcs $@ $^
 $(B)/libwsrt.so: $(OBJ_RT)
-	$(CC) -shared -Wl,-soname,libwsrt.so.$(SOMAJOR) $(LDFLAGS) $^ -lm -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,libwsrt.so.$(SOMAJOR) $(LDFLAGS) $^ -lm -o $@
 $(B)/wavesmith: $(OBJ_CLI) $(B)/libwavesmith.a
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 $(B)/wavesmith-worker: $(OBJ_WORKER) $(B)/libwavesmith.a
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # --- tests -----------------------------------------------------------------
 $(TESTS): $(B)/%: $(B)/%.o $(B)/libwavesmith.a
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
 # Without a fuzzing engine the corpus runs as a plain test.
 $(FUZZ): $(B)/%: $(B)/%.o $(B)/tests/fuzz/main.o $(B)/libwavesmith.a
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # One test alone: make T=src/expr/t_expr t
 t: $(B)/$(T)

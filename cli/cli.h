@@ -78,6 +78,11 @@ int cli_usage(struct cli *c, const char *hint, const char *fmt, ...)
 int cli_exit_code(int status);
 /* Prints a document (takes it), or WS_ENOMEM if NULL. */
 int cli_json(struct cli *c, json_t *doc);
+/* A document, key by key. Text that is no UTF-8 (a path, say) is shown with
+ * '?' for its bytes; numbers that JSON has no word for become strings. */
+json_t *cli_text(const char *s); /* NULL: null */
+json_t *cli_real(double v);
+void cli_put(json_t *obj, const char *key, json_t *value); /* takes value */
 /* "12.3 us", "4.56 ms" into one of a few rotating buffers. */
 const char *cli_time(double ns);
 /* A terminal's width, or 0 if standard error is none. */

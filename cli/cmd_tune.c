@@ -102,7 +102,9 @@ static void print_row(const struct ws_tune_row *r, int width)
 {
     char range[40] = "not confirmed";
 
-    if (r->confirmed && r->speedup_lo == r->speedup_hi)
+    if (!r->config)
+        snprintf(range, sizeof(range), "nothing right");
+    else if (r->speedup_lo == 1 && r->speedup_hi == 1)
         snprintf(range, sizeof(range), "default stays");
     else if (r->confirmed)
         snprintf(range, sizeof(range), "[%.2f, %.2f]", r->speedup_lo,

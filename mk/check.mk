@@ -27,6 +27,7 @@ bench: all $(patsubst %.c,$(B)/%,$(wildcard tests/perf/perf_*.c))
 	    WS_ROOT=$$PWD WAVESMITH_WORKER=$$PWD/$(B)/wavesmith-worker $$p || exit 1; done
 
 $(B)/tests/perf/%: $(B)/tests/perf/%.o $(B)/libwavesmith.a
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 .PHONY: check test-threads test-slow bench

@@ -31,26 +31,49 @@ static int open_pack(struct ws_ctx *ctx, const char *path,
     }
 }
 
+/* The pack's texts as a specification. */
+static int load(struct ws_ctx *ctx, const char *path, const struct wsrt_pack *p,
+                struct ws__spec **out)
+{
+    size_t n = wsrt_kernel_count(p);
+    const char *op = wsrt_text(p, "op", NULL);
+    const char **text = ws__alloc(ctx, 2 * n, sizeof(*text));
+    bool whole = op && n;
+    int rc;
+
+    if (!text)
+        return WS_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "kernel:%zu", i);
+        text[i] = wsrt_text(p, name, NULL);
+        snprintf(name, sizeof(name), "source:%zu", i);
+        text[n + i] = wsrt_text(p, name, NULL);
+        whole = whole && text[i] && text[n + i];
+    }
+    if (whole) {
+        rc = ws__spec_from_text(ctx, op, text, text + n, n, out);
+    } else {
+        ws__fail(ctx, WS_ECORRUPT, "'%s' carries no specification to run",
+                 path);
+        rc = ws__hint(ctx, "write it again with 'wavesmith tune --out'");
+    }
+    ws__free(ctx, text);
+    return rc;
+}
+
 int ws_spec_from_pack(struct ws_ctx *ctx, const char *path,
                       struct ws_spec **out)
 {
     struct wsrt_pack *p = NULL;
     struct ws__spec *s = NULL;
-    const char *op, *kernel, *source;
     char *dir = NULL, *project = NULL;
     int rc;
 
     *out = NULL;
     WS_TRY(open_pack(ctx, path, &p));
-    op = wsrt_text(p, "op", NULL);
-    kernel = wsrt_text(p, "kernel:0", NULL);
-    source = wsrt_text(p, "source:0", NULL);
-    if (!op || !kernel || !source) {
-        rc = ws__fail(ctx, WS_ECORRUPT, "'%s' carries no specification to run",
-                      path);
-        goto done;
-    }
-    WS_TRY_DONE(ws__spec_from_text(ctx, op, kernel, source, &s));
+    WS_TRY_DONE(load(ctx, path, p, &s));
     dir = ws__path_dir(ctx, path);
     project = dir ? ws__path_join(ctx, dir, ".wavesmith") : NULL;
     if (!project) {

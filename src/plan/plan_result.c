@@ -7,7 +7,6 @@
 #include "plan/plan_tune.h"
 
 #include <jansson.h>
-#include <math.h>
 
 #include "base/fs.h"
 #include "base/banned.h"
@@ -106,6 +105,18 @@ static json_t *hash_json(struct ws__hash h)
     return json_string(hex);
 }
 
+/* A path need not be UTF-8, JSON must: other bytes become '?'. */
+static json_t *path_json(const char *path)
+{
+    char text[4096];
+
+    snprintf(text, sizeof(text), "%s", path);
+    for (char *p = text; *p; p++)
+        if ((unsigned char)*p >= 0x80)
+            *p = '?';
+    return json_string(text);
+}
+
 static json_t *entry_json(const struct ws__choice *c,
                           const struct ws_tune_row *row)
 {
@@ -144,8 +155,8 @@ static int evidence_text(struct ws_ctx *ctx, struct ws__arena *a,
         if (o->choice[i].have_best)
             json_array_append_new(list, entry_json(&o->choice[i], &r->row[i]));
     return dump(ctx, a,
-                json_pack("{s:s, s:s, s:o}", "store", r->store, "tool",
-                          WS_VERSION, "entries", list),
+                json_pack("{s:o, s:s, s:o}", "store", path_json(r->store),
+                          "tool", WS_VERSION, "entries", list),
                 out);
 }
 
@@ -252,13 +263,17 @@ static int has_best(const struct ws__outcome *o)
 }
 
 /* Geometric mean over everything attempted; what failed counts as 1. */
-static double geomean(const struct ws_tune_row *row, size_t n)
+static int geomean(struct ws__arena *a, const struct ws_tune_row *row, size_t n,
+                   double *out)
 {
-    double sum = 0;
+    double *v = ws__arena_alloc(a, n + 1, sizeof(*v));
 
+    if (!v)
+        return WS_ENOMEM;
     for (size_t i = 0; i < n; i++)
-        sum += log(row[i].speedup > 0 ? row[i].speedup : 1.0);
-    return n ? exp(sum / (double)n) : 1.0;
+        v[i] = row[i].speedup > 0 ? row[i].speedup : 1.0;
+    *out = n ? ws__geomean(v, n) : 1.0;
+    return 0;
 }
 
 int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
@@ -290,7 +305,7 @@ int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
     res->r.reused = o->reused;
     res->r.filtered = o->filtered;
     res->r.stopped = o->stopped;
-    res->r.geomean_speedup = geomean(row, o->n);
+    WS_TRY_DONE(geomean(a, row, o->n, &res->r.geomean_speedup));
     res->r.device = ws__arena_strdup(a, ws__measure_device(m)->id.device);
     res->r.store = ws__arena_strdup(a, store);
     if (opts->pack && has_best(o)) {
