@@ -41,11 +41,13 @@ static void use(struct ws_ctx *ctx, const struct ws__spec *s)
 static void reload(struct ws_ctx *ctx, struct ws__spec *s)
 {
     char *op, *kernel;
+    const char *text;
     struct ws__spec *again;
 
     if (ws__spec_to_text(s, 0, &op, &kernel) < 0)
         abort();
-    if (ws__spec_from_text(ctx, op, kernel, s->kernel[0].source, &again) < 0)
+    text = kernel;
+    if (ws__spec_from_text(ctx, op, &text, &s->kernel[0].source, 1, &again) < 0)
         abort();
     if (!ws__hash_eq(s->hash, again->hash))
         abort();
@@ -58,6 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ws_ctx *ctx = ws_ctx_new(NULL);
     char *text = malloc(size + 1), *cut;
+    const char *kernel, *source = "void f(void) {}\n";
     struct ws__spec *s;
     int rc;
 
@@ -72,9 +75,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cut = strstr(text, "\n===\n");
     if (cut) {
         cut[1] = '\0';
-        rc = ws__spec_from_text(ctx, text, cut + 5, "void f(void) {}\n", &s);
+        kernel = cut + 5;
+        rc = ws__spec_from_text(ctx, text, &kernel, &source, 1, &s);
     } else {
-        rc = ws__spec_from_text(ctx, NULL, text, NULL, &s);
+        kernel = text;
+        rc = ws__spec_from_text(ctx, NULL, &kernel, NULL, 1, &s);
     }
     if (rc >= 0) {
         use(ctx, s);

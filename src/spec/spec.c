@@ -228,16 +228,17 @@ static int load_t1_spec(struct ws__load *l, struct ws__spec *s,
     return ws__load_t1(l, root, s->path, s->dir, &s->kernel[0]);
 }
 
-static int check_member(struct ws__load *l, struct ws__spec *s,
-                        const struct ws__node *root)
+/* Counts in the kernel that was read last, if it belongs here. */
+static int add_kernel(struct ws__load *l, struct ws__spec *s,
+                      const struct ws__node *root)
 {
     const struct ws__node *op = ws__node_get(root, "op");
     const struct ws__kernel *k = &s->kernel[s->nkernel];
 
-    if (op && op->kind == WS__SCALAR && !is_path(op->text) &&
+    if (s->op && op && op->kind == WS__SCALAR && !is_path(op->text) &&
         strcmp(op->text, s->op->name)) {
         ws__node_fail(l->ctx, op, "the kernel is for op '%s'", op->text);
-        return ws__hint(l->ctx, "the op of this folder is '%s'", s->op->name);
+        return ws__hint(l->ctx, "the op here is '%s'", s->op->name);
     }
     for (size_t i = 0; i < s->nkernel; i++)
         if (!strcmp(s->kernel[i].name, k->name)) {
@@ -245,6 +246,7 @@ static int check_member(struct ws__load *l, struct ws__spec *s,
             return ws__hint(l->ctx, "the first one is in '%s'",
                             s->kernel[i].file);
         }
+    full(s)->kernel_tree[s->nkernel++] = root;
     return 0;
 }
 
@@ -270,9 +272,7 @@ static int load_folder(struct ws__load *l, struct ws__spec *s)
         WS_TRY(ws__load_tree(l, files[i], &root));
         WS_TRY(ws__load_kernel(l, root, s->op, files[i], dir, NULL,
                                &s->kernel[i]));
-        WS_TRY(check_member(l, s, root));
-        full(s)->kernel_tree[i] = root;
-        s->nkernel++;
+        WS_TRY(add_kernel(l, s, root));
     }
     return 0;
 }
@@ -412,30 +412,44 @@ static int parse_text(struct ws__load *l, const char *text, const char *name,
     return 0;
 }
 
-static int load_texts(struct ws__load *l, struct ws__spec *s,
-                      const char *op_text, const char *kernel_text,
-                      const char *source)
+static int load_kernel_text(struct ws__load *l, struct ws__spec *s,
+                            const char *text, const char *source)
 {
+    size_t i = s->nkernel;
+    const char *name = ws__arena_printf(l->arena, "kernel:%zu", i);
     const struct ws__node *root;
 
+    if (!name)
+        return WS_ENOMEM;
+    WS_TRY(parse_text(l, text, name, &root));
+    WS_TRY(s->op ? ws__load_kernel(l, root, s->op, name, ".",
+                                   source ? source : "", &s->kernel[i])
+                 : ws__load_t1(l, root, name, ".", &s->kernel[i]));
+    return add_kernel(l, s, root);
+}
+
+static int load_texts(struct ws__load *l, struct ws__spec *s,
+                      const char *op_text, const char *const *kernel_text,
+                      const char *const *source, size_t nkernel)
+{
     s->dir = ".";
-    WS_TRY(make_kernels(l, s, 1));
-    WS_TRY(parse_text(l, kernel_text, "kernel", &root));
-    full(s)->kernel_tree[0] = root;
-    s->nkernel = 1;
-    if (!op_text) {
-        s->kind = WS__SPEC_T1;
-        return ws__load_t1(l, root, "kernel", ".", &s->kernel[0]);
+    s->kind = !op_text       ? WS__SPEC_T1
+              : nkernel == 1 ? WS__SPEC_KERNEL
+                             : WS__SPEC_OP;
+    if (op_text) {
+        WS_TRY(parse_text(l, op_text, "op", &full(s)->op_tree));
+        WS_TRY(ws__load_op(l, full(s)->op_tree, "op", ".", &s->op));
     }
-    s->kind = WS__SPEC_KERNEL;
-    WS_TRY(parse_text(l, op_text, "op", &full(s)->op_tree));
-    WS_TRY(ws__load_op(l, full(s)->op_tree, "op", ".", &s->op));
-    return ws__load_kernel(l, root, s->op, "kernel", ".", source ? source : "",
-                           &s->kernel[0]);
+    WS_TRY(make_kernels(l, s, nkernel));
+    for (size_t i = 0; i < nkernel; i++)
+        WS_TRY(
+            load_kernel_text(l, s, kernel_text[i], source ? source[i] : NULL));
+    return 0;
 }
 
 int ws__spec_from_text(struct ws_ctx *ctx, const char *op_text,
-                       const char *kernel_text, const char *source,
+                       const char *const *kernel_text,
+                       const char *const *source, size_t nkernel,
                        struct ws__spec **out)
 {
     struct ws__load l;
@@ -444,7 +458,7 @@ int ws__spec_from_text(struct ws_ctx *ctx, const char *op_text,
 
     *out = NULL;
     WS_TRY(new_spec(ctx, "kernel", &l, &s));
-    rc = load_texts(&l, s, op_text, kernel_text, source);
+    rc = load_texts(&l, s, op_text, kernel_text, source, nkernel);
     if (rc < 0) {
         ws__spec_free(s);
         return rc;

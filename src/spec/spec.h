@@ -33,10 +33,13 @@ struct ws__spec_opts {
 
 int ws__spec_load(struct ws_ctx *ctx, const char *path,
                   const struct ws__spec_opts *opts, struct ws__spec **out);
-/* From texts (a pack carries them): names are used in errors; includes are
- * already resolved in `source`. */
+/* From texts, as ws__spec_to_text made them and a pack carries them: kernel i
+ * is kernel_text[i] with source[i], whose includes are resolved already (NULL:
+ * an empty one). op_text NULL: one T1 file. Nothing is kept of the texts;
+ * errors call them "op", "kernel:0", "kernel:1", ... */
 int ws__spec_from_text(struct ws_ctx *ctx, const char *op_text,
-                       const char *kernel_text, const char *source,
+                       const char *const *kernel_text,
+                       const char *const *source, size_t nkernel,
                        struct ws__spec **out);
 void ws__spec_free(struct ws__spec *s);
 

@@ -222,11 +222,12 @@ static int try_folder(struct source *s, const char *dir, const char *folder,
     return *path ? try_path(s, dir, *path, canonical) : WS_ENOMEM;
 }
 
+/* `ours`: the folder of our headers if it was looked into, else NULL. */
 static int find_include(struct scan *c, const char *name, const char **path,
-                        const char **canonical)
+                        const char **canonical, const char **ours)
 {
     struct source *s = c->s;
-    const char *share, *dialect;
+    const char *share;
     int rc = try_folder(s, s->root, c->dir, name, path, canonical);
 
     for (size_t i = 0; !rc && i < s->nfolder; i++)
@@ -238,16 +239,34 @@ static int find_include(struct scan *c, const char *name, const char **path,
     rc = ws__load_share_dir(s->l, &share);
     if (rc < 0)
         return rc == WS_ENOENT ? 0 : rc;
-    dialect = ws__load_join(s->l, share, "dialect");
-    if (!dialect)
+    *ours = ws__load_join(s->l, share, "dialect");
+    if (!*ours)
         return WS_ENOMEM;
-    return try_folder(s, dialect, dialect, name, path, canonical);
+    return try_folder(s, *ours, *ours, name, path, canonical);
+}
+
+static int not_found(struct scan *c, const char *name,
+                     const struct ws__loc *loc, const char *ours)
+{
+    struct ws_ctx *ctx = c->s->l->ctx;
+
+    ws__fail_at(ctx, WS_ENOENT, loc, "include '%s' is not found", name);
+    if (!ours)
+        return ws__hint(ctx,
+                        "it is looked for beside '%s' and in the folders of "
+                        "'include'; no folder with the shipped headers was "
+                        "found: install them, or set the share folder",
+                        ws__path_base(c->path));
+    return ws__hint(ctx,
+                    "it is looked for beside '%s', then in the folders of "
+                    "'include', then in '%s'",
+                    ws__path_base(c->path), ours);
 }
 
 static int include_file(struct scan *c, const char *name,
                         const struct ws__loc *loc)
 {
-    const char *path = NULL, *canonical = NULL;
+    const char *path = NULL, *canonical = NULL, *ours = NULL;
     struct ws_ctx *ctx = c->s->l->ctx;
     int rc;
 
@@ -256,18 +275,13 @@ static int include_file(struct scan *c, const char *name,
                     name);
         return ws__hint(ctx, "write a path inside of the kernel's folder");
     }
-    rc = find_include(c, name, &path, &canonical);
+    rc = find_include(c, name, &path, &canonical, &ours);
     if (rc < 0) {
         ws__error_prefix(ctx, "include '%s': ", name);
         return ws__error_locate(ctx, loc);
     }
-    if (!rc) {
-        ws__fail_at(ctx, WS_ENOENT, loc, "include '%s' is not found", name);
-        return ws__hint(ctx,
-                        "it is looked for beside '%s', then in the "
-                        "folders of 'include'",
-                        c->path);
-    }
+    if (!rc)
+        return not_found(c, name, loc, ours);
     if (was_seen(c->s, canonical))
         return 0;
     WS_TRY(

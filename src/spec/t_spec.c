@@ -192,6 +192,7 @@ static void t1(void **state)
     struct ws__spec *s = load(SPECS "t1.json");
     const struct ws__kernel *k = &s->kernel[0];
     char *op, *text;
+    const char *texts;
     struct ws__spec *again;
 
     (void)state;
@@ -207,7 +208,8 @@ static void t1(void **state)
     assert_int_equal(ws__spec_workloads(s, SPECS "more.jsonl"), WS_ESPEC);
     assert_int_equal(ws__spec_to_text(s, 0, &op, &text), 0);
     assert_null(op);
-    assert_int_equal(ws__spec_from_text(ctx, NULL, text, NULL, &again), 0);
+    texts = text;
+    assert_int_equal(ws__spec_from_text(ctx, NULL, &texts, NULL, 1, &again), 0);
     assert_true(ws__hash_eq(s->kernel[0].hash, again->kernel[0].hash));
     ws__free(ctx, text);
     ws__spec_free(again);
@@ -217,36 +219,52 @@ static void t1(void **state)
 static void texts_round_trip(void **state)
 {
     struct ws__spec *s = load(SPECS "gemm"), *again;
+    const char *kernel[3], *source[3];
+    char *op[2], *text[2];
 
     (void)state;
-    for (size_t i = 0; i < s->nkernel; i++) {
-        char *op, *kernel;
-
-        assert_int_equal(ws__spec_to_text(s, i, &op, &kernel), 0);
-        assert_null(strstr(op, "workloads"));
-        assert_int_equal(ws__spec_from_text(ctx, op, kernel,
-                                            s->kernel[i].source, &again),
-                         0);
-        assert_true(ws__hash_eq(s->op->hash, again->op->hash));
-        assert_true(ws__hash_eq(s->kernel[i].hash, again->kernel[0].hash));
-        assert_string_equal(s->kernel[i].source, again->kernel[0].source);
-        ws__spec_free(again);
-        ws__free(ctx, op);
-        ws__free(ctx, kernel);
+    assert_int_equal(s->nkernel, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(ws__spec_to_text(s, i, &op[i], &text[i]), 0);
+        assert_null(strstr(op[i], "workloads"));
+        kernel[i] = text[i];
+        source[i] = s->kernel[i].source;
+    }
+    assert_string_equal(op[0], op[1]);
+    assert_int_equal(ws__spec_from_text(ctx, *op, kernel, source, 2, &again),
+                     0);
+    assert_int_equal(again->nkernel, 2);
+    assert_true(ws__hash_eq(s->op->hash, again->op->hash));
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(s->kernel[i].name, again->kernel[i].name);
+        assert_true(ws__hash_eq(s->kernel[i].hash, again->kernel[i].hash));
+        assert_string_equal(s->kernel[i].source, again->kernel[i].source);
+        assert_ptr_equal(again->kernel[i].op, again->op);
+    }
+    ws__spec_free(again);
+    /* Errors say which text it was. */
+    kernel[2] = kernel[0];
+    source[2] = source[0];
+    assert_int_equal(ws__spec_from_text(ctx, *op, kernel, source, 3, &again),
+                     WS_ESPEC);
+    assert_string_equal(ws_ctx_error(ctx)->file, "kernel:2");
+    assert_non_null(strstr(ws_ctx_error(ctx)->hint, "'kernel:0'"));
+    assert_null(again);
+    for (size_t i = 0; i < 2; i++) {
+        ws__free(ctx, op[i]);
+        ws__free(ctx, text[i]);
     }
     ws__spec_free(s);
 }
 
 static struct ws__spec *from_op(const char *op)
 {
+    static const char *const kernel =
+        "{kernel: k, source: k.c, launches: [{entry: f, grid: M, block: 1, "
+        "args: [C]}]}";
     struct ws__spec *s = NULL;
 
-    assert_int_equal(
-        ws__spec_from_text(ctx, op,
-                           "{kernel: k, source: k.c, launches: [{entry: f, "
-                           "grid: M, block: 1, args: [C]}]}",
-                           "", &s),
-        0);
+    assert_int_equal(ws__spec_from_text(ctx, op, &kernel, NULL, 1, &s), 0);
     return s;
 }
 
@@ -270,14 +288,39 @@ static void hash_is_meaning(void **state)
     ws__spec_free(c);
 }
 
+#define SMALL_OP                                                               \
+    "{op: x, axes: {M: var}, outputs: {C: {shape: [M], dtype: int8}}}"
+#define SMALL_KERNEL                                                           \
+    "{kernel: k, op: op.yaml, source: k.c, launches: [{entry: f, grid: M, "    \
+    "block: 1, args: [C]}]}"
+
+static void put(const char *dir, const char *name, const char *text)
+{
+    char path[200];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    assert_non_null(f = fopen(path, "w"));
+    fputs(text, f);
+    fclose(f);
+}
+
+/* The folder and what the tests put into it. */
+static void take_away(const char *dir)
+{
+    static const char *const names[] = {"op.yaml", "k.c", "k.yaml", "link.h"};
+    char path[200];
+
+    for (size_t i = 0; i < WS_COUNT(names); i++) {
+        snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+        unlink(path);
+    }
+    assert_int_equal(rmdir(dir), 0);
+}
+
 static void escapes_are_refused(void **state)
 {
     char dir[] = "/tmp/ws_spec_XXXXXX", path[200];
-    static const char kernel[] =
-        "{kernel: k, op: op.yaml, source: k.c, launches: [{entry: f, grid: M, "
-        "block: 1, args: [C]}]}";
-    static const char op[] = "{op: x, axes: {M: var}, outputs: {C: {shape: "
-                             "[M], dtype: int8}}}";
     static const struct {
         const char *source, *message;
     } bad[] = {
@@ -298,39 +341,56 @@ static void escapes_are_refused(void **state)
         {"// x ?\?/\n#include \"link.h\"\n", "trigraph"},
     };
     struct ws__spec *s;
-    FILE *f;
 
     (void)state;
     assert_non_null(mkdtemp(dir));
     snprintf(path, sizeof(path), "%s/link.h", dir);
     assert_int_equal(symlink("/etc/hosts", path), 0);
+    put(dir, "op.yaml", SMALL_OP);
+    put(dir, "k.yaml", SMALL_KERNEL);
+    snprintf(path, sizeof(path), "%s/k.yaml", dir);
     for (size_t i = 0; i < WS_COUNT(bad); i++) {
-        snprintf(path, sizeof(path), "%s/op.yaml", dir);
-        assert_non_null(f = fopen(path, "w"));
-        fputs(op, f);
-        fclose(f);
-        snprintf(path, sizeof(path), "%s/k.c", dir);
-        assert_non_null(f = fopen(path, "w"));
-        fputs(bad[i].source, f);
-        fclose(f);
-        snprintf(path, sizeof(path), "%s/k.yaml", dir);
-        assert_non_null(f = fopen(path, "w"));
-        fputs(kernel, f);
-        fclose(f);
+        put(dir, "k.c", bad[i].source);
         assert_true(ws__spec_load(ctx, path, &opts, &s) < 0);
         if (!strstr(ws_ctx_error(ctx)->message, bad[i].message))
             fail_msg("case %zu: %s", i, ws_ctx_error(ctx)->message);
         assert_non_null(strstr(ws_ctx_error(ctx)->file, "k.c"));
         assert_true(ws_ctx_error(ctx)->line >= 1);
     }
-    for (size_t i = 0; i < 4; i++) {
-        static const char *const names[] = {"op.yaml", "k.c", "k.yaml",
-                                            "link.h"};
+    take_away(dir);
+}
 
-        snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
-        unlink(path);
+/* A missing header says where the shipped ones were looked for. */
+static void missing_include(void **state)
+{
+    static const struct {
+        const char *share, *hint;
+    } cases[] = {
+        {"tests/data/share", "then in 'tests/data/share/dialect'"},
+        {"tests/data", "then in 'tests/data/dialect'"},
+        {NULL, "no folder with the shipped headers was found"},
+    };
+    char dir[] = "/tmp/ws_spec_XXXXXX", path[200];
+    struct ws__spec_opts o = {0};
+    struct ws__spec *s;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    put(dir, "op.yaml", SMALL_OP);
+    put(dir, "k.c", "\n#include \"no_such.h\"\n");
+    put(dir, "k.yaml", SMALL_KERNEL);
+    snprintf(path, sizeof(path), "%s/k.yaml", dir);
+    for (size_t i = 0; i < WS_COUNT(cases); i++) {
+        o.share_dir = cases[i].share;
+        ctx->share_dir = o.share_dir ? NULL : ws__strdup(ctx, dir);
+        assert_int_equal(ws__spec_load(ctx, path, &o, &s), WS_ENOENT);
+        ws__free(ctx, ctx->share_dir);
+        ctx->share_dir = NULL;
+        assert_int_equal(ws_ctx_error(ctx)->line, 2);
+        if (!strstr(ws_ctx_error(ctx)->hint, cases[i].hint))
+            fail_msg("case %zu: %s", i, ws_ctx_error(ctx)->hint);
     }
-    rmdir(dir);
+    take_away(dir);
 }
 
 static void files_of_tuning_spaces(void **state)
@@ -365,12 +425,17 @@ static void files_of_tuning_spaces(void **state)
 static int load_and_print(struct ws_ctx *c, void *user)
 {
     struct ws__spec *s;
+    struct ws__spec *again;
+    const char *texts;
     char *op, *kernel;
     int rc;
 
     WS_TRY(ws__spec_load(c, user, &opts, &s));
     rc = ws__spec_to_text(s, 0, &op, &kernel);
     if (rc >= 0) {
+        texts = kernel;
+        rc = ws__spec_from_text(c, op, &texts, NULL, 1, &again);
+        ws__spec_free(again);
         ws__free(c, op);
         ws__free(c, kernel);
     }
@@ -401,6 +466,7 @@ int main(void)
         cmocka_unit_test(texts_round_trip),
         cmocka_unit_test(hash_is_meaning),
         cmocka_unit_test(escapes_are_refused),
+        cmocka_unit_test(missing_include),
         cmocka_unit_test(files_of_tuning_spaces),
         cmocka_unit_test(torture),
     };

@@ -254,28 +254,29 @@ static void compare(const struct broken *b, int rc)
                 e->line, e->column, e->message, e->hint);
 }
 
+static int load_texts(const char *op, const char *kernel)
+{
+    struct ws__spec *s;
+    int rc = ws__spec_from_text(ctx, op, &kernel, NULL, 1, &s);
+
+    ws__spec_free(s);
+    return rc;
+}
+
 static void broken_ops(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < WS_COUNT(ops); i++) {
-        struct ws__spec *s;
-
-        compare(&ops[i], ws__spec_from_text(ctx, edited(good_op, &ops[i]),
-                                            good_kernel, "", &s));
-    }
+    for (size_t i = 0; i < WS_COUNT(ops); i++)
+        compare(&ops[i], load_texts(edited(good_op, &ops[i]), good_kernel));
     assert_int_equal(bad_cases, 0);
 }
 
 static void broken_kernels(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < WS_COUNT(kernels); i++) {
-        struct ws__spec *s;
-
+    for (size_t i = 0; i < WS_COUNT(kernels); i++)
         compare(&kernels[i],
-                ws__spec_from_text(ctx, good_op,
-                                   edited(good_kernel, &kernels[i]), "", &s));
-    }
+                load_texts(good_op, edited(good_kernel, &kernels[i])));
     assert_int_equal(bad_cases, 0);
 }
 
@@ -305,11 +306,8 @@ static void broken_workloads(void **state)
 /* The texts that the cases edit are themselves good. */
 static void the_good_ones_load(void **state)
 {
-    struct ws__spec *s;
-
     (void)state;
-    assert_int_equal(ws__spec_from_text(ctx, good_op, good_kernel, "", &s), 0);
-    ws__spec_free(s);
+    assert_int_equal(load_texts(good_op, good_kernel), 0);
 }
 
 static void whole_files(void **state)

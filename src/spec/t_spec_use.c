@@ -54,19 +54,21 @@ static void instances(void **state)
     assert_int_equal(in.reduction, 32);
 }
 
+static struct ws__spec *small(const char *op, const char *text)
+{
+    struct ws__spec *s = NULL;
+
+    assert_int_equal(ws__spec_from_text(ctx, op, &text, NULL, 1, &s), 0);
+    return s;
+}
+
 static struct ws__spec *small_op(const char *tensors)
 {
     char op[500];
-    struct ws__spec *s;
 
     snprintf(op, sizeof(op), "{op: x, axes: {M: var}, %s}", tensors);
-    assert_int_equal(
-        ws__spec_from_text(ctx, op,
-                           "{kernel: k, source: k.c, launches: [{entry: f, "
-                           "grid: M, block: 1, args: [C]}]}",
-                           "", &s),
-        0);
-    return s;
+    return small(op, "{kernel: k, source: k.c, launches: [{entry: f, "
+                     "grid: M, block: 1, args: [C]}]}");
 }
 
 static void shapes(void **state)
@@ -274,12 +276,9 @@ static void absurd_plans(void **state)
         snprintf(text, sizeof(text),
                  "{kernel: k, source: k.c, launches: [{entry: f, %s}]}",
                  cases[i].launch);
-        assert_int_equal(
-            ws__spec_from_text(ctx,
-                               "{op: x, axes: {M: var}, outputs: {C: {shape: "
-                               "[M], dtype: int8}}}",
-                               text, "", &s),
-            0);
+        s = small("{op: x, axes: {M: var}, outputs: {C: {shape: [M], dtype: "
+                  "int8}}}",
+                  text);
         assert_int_equal(ws__plan_make(ctx, &s->kernel[0], vars, &p), WS_ESPEC);
         if (!strstr(ws_ctx_error(ctx)->message, cases[i].message))
             fail_msg("case %zu: %s", i, ws_ctx_error(ctx)->message);
