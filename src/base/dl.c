@@ -1,5 +1,11 @@
-/* dl.c: see dl.h. Libraries are opened with their own symbols bound locally,
- * so that two drivers never see each other's. */
+/*
+ * dl.c: see dl.h.
+ *
+ * Libraries are opened with their own symbols bound locally, so that two
+ * drivers never see each other's. They stay in memory after they are closed:
+ * drivers start threads and keep state, and some do not come back when they
+ * are loaded a second time (NVIDIA's OpenCL then has no devices).
+ */
 #include "base/dl.h"
 
 #include <dlfcn.h>
@@ -35,7 +41,7 @@ int ws__dl_open(struct ws_ctx *ctx, const char *const *names,
 
     *handle = NULL;
     for (; *names; names++) {
-        void *lib = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
+        void *lib = dlopen(*names, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         const char *lacks;
         int n;
 

@@ -17,6 +17,7 @@ struct ws__dl_symbol {
 int ws__dl_open(struct ws_ctx *ctx, const char *const *names,
                 const char *package, const struct ws__dl_symbol *symbols,
                 void **handle);
-void ws__dl_close(void *handle); /* NULL: no-op */
+/* NULL: no-op. The library stays in memory, see dl.c. */
+void ws__dl_close(void *handle);
 
 #endif

@@ -66,19 +66,10 @@ bool ws__hash_parse(const char *hex, struct ws__hash *out)
            parse_half(hex + 16, &out->lo);
 }
 
-static uint64_t splitmix(uint64_t *x)
-{
-    uint64_t z = (*x += 0x9e3779b97f4a7c15u);
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 void ws__rng_seed(struct ws__rng *r, uint64_t seed)
 {
     for (int i = 0; i < 4; i++)
-        r->s[i] = splitmix(&seed);
+        r->s[i] = ws__splitmix(&seed);
 }
 
 static uint64_t rotl(uint64_t x, int k)
@@ -112,11 +103,4 @@ uint64_t ws__rng_below(struct ws__rng *r, uint64_t n)
 double ws__rng_unit(struct ws__rng *r)
 {
     return (double)(ws__rng_u64(r) >> 11) * 0x1p-53;
-}
-
-uint64_t ws__rng_at(uint64_t seed, uint64_t index)
-{
-    uint64_t x = seed ^ index * 0xd1342543de82ef95u;
-
-    return splitmix(&x);
 }

@@ -34,7 +34,24 @@ uint64_t ws__rng_u64(struct ws__rng *r);
 /* Uniform in [0, n), n > 0, without modulo bias. */
 uint64_t ws__rng_below(struct ws__rng *r, uint64_t n);
 double ws__rng_unit(struct ws__rng *r); /* [0, 1) */
-/* A stateless mix of (seed, index): for generators that run in parallel. */
-uint64_t ws__rng_at(uint64_t seed, uint64_t index);
+
+/* Steps the state and mixes it: splitmix64. */
+static inline uint64_t ws__splitmix(uint64_t *x)
+{
+    uint64_t z = (*x += 0x9e3779b97f4a7c15u);
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* A stateless mix of (seed, index): for generators that run in parallel. Here
+ * and not in hash.c so that a loop over it can use vectors. */
+static inline uint64_t ws__rng_at(uint64_t seed, uint64_t index)
+{
+    uint64_t x = seed ^ index * 0xd1342543de82ef95u;
+
+    return ws__splitmix(&x);
+}
 
 #endif

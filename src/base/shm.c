@@ -21,9 +21,7 @@ static int shm_fail(struct ws_ctx *ctx, struct ws__shm *s, const char *what,
     int e = errno;
 
     ws__shm_free(s);
-    return ws__fail(ctx, e == ENOMEM ? WS_ENOMEM : WS_EIO,
-                    "cannot %s %zu bytes of shared memory: %s", what, bytes,
-                    strerror(e));
+    return ws__sys_fail(ctx, e, "%s %zu bytes of shared memory", what, bytes);
 }
 
 int ws__shm_new(struct ws_ctx *ctx, size_t bytes, struct ws__shm *out)

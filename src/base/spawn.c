@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -113,14 +114,73 @@ static int spawn(const char *const *argv, char **env, int sock, const char *err,
     return e;
 }
 
-static int spawn_fail(struct ws_ctx *ctx, int e, const char *path)
-{
-    int code = e == ENOENT   ? WS_ENOENT
-               : e == EACCES ? WS_EACCES
-               : e == ENOMEM ? WS_ENOMEM
-                             : WS_EIO;
+/* --- errors of system calls ---------------------------------------------- */
 
-    return ws__fail(ctx, code, "cannot start '%s': %s", path, strerror(e));
+static int code_of(int e)
+{
+    switch (e) {
+    case ENOENT:
+        return WS_ENOENT;
+    case EACCES:
+    case EPERM:
+        return WS_EACCES;
+    case ENOMEM:
+        return WS_ENOMEM;
+    case ENOSPC:
+    case EFBIG:
+        return WS_EFULL;
+    default:
+        return WS_EIO;
+    }
+}
+
+static const char *hint_of(int e)
+{
+    switch (e) {
+    case EMFILE:
+    case ENFILE:
+        return "close some files, or raise the limit of open files "
+               "('ulimit -n')";
+    case EAGAIN:
+        return "end other processes, or raise the limit of processes "
+               "('ulimit -u')";
+    case EFBIG:
+        return "raise the limit of the size of files ('ulimit -f')";
+    case ENOMEM:
+    case ENOSPC:
+        return "free some memory, or use smaller workloads";
+    case ENOENT:
+    case EACCES:
+    case EPERM:
+    case ENOEXEC:
+        return "check that it is there and a program that you may run";
+    default:
+        return "the system refuses; see its log if it persists";
+    }
+}
+
+int ws__sys_fail(struct ws_ctx *ctx, int e, const char *what, ...)
+{
+    char text[512];
+    va_list ap;
+
+    va_start(ap, what);
+    vsnprintf(text, sizeof(text), what, ap);
+    va_end(ap);
+    ws__fail(ctx, code_of(e), "cannot %s: %s", text, strerror(e));
+    return ws__hint(ctx, "%s", hint_of(e));
+}
+
+/* --- starting and ending ------------------------------------------------- */
+
+/* A copy beyond what is rearranged in the child. */
+static int move_up(int fd)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+
+    if (copy < 0 && errno == EINVAL) /* no descriptor may be that large */
+        errno = EMFILE;
+    return copy;
 }
 
 int ws__proc_start(struct ws_ctx *ctx, const char *const *argv,
@@ -137,9 +197,9 @@ int ws__proc_start(struct ws_ctx *ctx, const char *const *argv,
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
         e = errno;
         ws__free(ctx, env);
-        return spawn_fail(ctx, e, argv[0]);
+        return ws__sys_fail(ctx, e, "start '%s'", argv[0]);
     }
-    theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+    theirs = move_up(pair[1]);
     e = theirs < 0 ? errno : spawn(argv, env, theirs, stderr_path, &out->pid);
     close(pair[1]);
     if (theirs >= 0)
@@ -148,7 +208,7 @@ int ws__proc_start(struct ws_ctx *ctx, const char *const *argv,
     if (e) {
         close(pair[0]);
         out->pid = 0;
-        return spawn_fail(ctx, e, argv[0]);
+        return ws__sys_fail(ctx, e, "start '%s'", argv[0]);
     }
     out->sock = pair[0];
     return 0;
@@ -258,8 +318,7 @@ int ws__worker_hello(struct ws_ctx *ctx, int sock, enum ws__worker_role *role)
 
     ws__buf_init(&in, ctx, WS__WIRE_MAX);
     WS_TRY_DONE(ws__wire_recv(ctx, sock, &type, &in, NULL, HELLO_TIMEOUT_NS));
-    r = (struct ws__reader){(const unsigned char *)in.data,
-                            (const unsigned char *)in.data + in.len, false};
+    r = ws__reader_of(&in);
     version = ws__get_u32(&r);
     word = ws__get_u32(&r);
     if (type != WS__WIRE_HELLO || r.bad)

@@ -4,8 +4,9 @@
  * A worker is started with posix_spawn and has one end of a socket pair as
  * file descriptor 3. It ends at end-of-file of that socket, so none outlives
  * its parent. Messages are {u32 length, u32 type} and a payload; file
- * descriptors (shared memory) can ride along. All waits have a deadline and
- * notice cancellation of the context.
+ * descriptors (shared memory) can ride along. Waits for an answer have a
+ * deadline, and all waits notice cancellation of the context and the deadline
+ * of its call.
  *
  * A worker dies with the thread that started it (PR_SET_PDEATHSIG): the
  * thread that opens one keeps it until it is closed.
@@ -26,14 +27,20 @@
 enum ws__worker_role { WS__ROLE_DEVICE = 1, WS__ROLE_REFERENCE = 2 };
 
 struct ws__proc {
-    pid_t pid; /* 0: none */
-    int sock;  /* -1: none */
-    int status;
+    pid_t pid;  /* 0: none */
+    int sock;   /* -1: none */
+    int status; /* of wait(), once it has ended */
 };
+
+/* Sets the error "cannot <what>: <why>" for a system call that failed with the
+ * errno `e`, with a hint on what to do about it, and returns the code. */
+int ws__sys_fail(struct ws_ctx *ctx, int e, const char *what, ...)
+    WS_PRINTF(3, 4);
 
 /* argv[0] is the path. env_extra: NULL-terminated "K=V" list added to the
  * inherited environment, may be NULL. stderr of the child goes to
- * `stderr_path` (appended; NULL: /dev/null). */
+ * `stderr_path` (appended; NULL: /dev/null). Errors: as of ws__sys_fail; then
+ * no process and no descriptor is left. */
 int ws__proc_start(struct ws_ctx *ctx, const char *const *argv,
                    const char *const *env_extra, const char *stderr_path,
                    struct ws__proc *out);
@@ -66,6 +73,8 @@ struct ws__reader {
     const unsigned char *p, *end;
     bool bad;
 };
+/* Over the payload of a message; bad if there is none. */
+struct ws__reader ws__reader_of(const struct ws__buf *in);
 void ws__put_u32(struct ws__buf *b, uint32_t v);
 void ws__put_u64(struct ws__buf *b, uint64_t v);
 void ws__put_f64(struct ws__buf *b, double v);
@@ -77,15 +86,17 @@ double ws__get_f64(struct ws__reader *r);
 const char *ws__get_str(struct ws__reader *r); /* points into the buffer */
 const void *ws__get_blob(struct ws__reader *r, size_t *n);
 
-/* Anonymous shared memory (memfd), mapped read-write. */
+/* Anonymous shared memory (memfd), mapped read-write. On failure *out is
+ * empty and may be freed. */
 struct ws__shm {
     int fd; /* -1: none */
     void *p;
     size_t bytes;
 };
 int ws__shm_new(struct ws_ctx *ctx, size_t bytes, struct ws__shm *out);
+/* Takes fd, also on failure. WS_EPROTO: it has fewer bytes. */
 int ws__shm_map(struct ws_ctx *ctx, int fd, size_t bytes, bool writable,
-                struct ws__shm *out); /* takes fd */
+                struct ws__shm *out);
 void ws__shm_free(struct ws__shm *s);
 
 /* Where the worker executable is: the context's path, else beside the running

@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/spawn.h"
+#include "base/t_fds.h"
 
 #define GRACE_NS 10000000000u
 
@@ -114,18 +116,87 @@ static void inherits_only_what_it_should(void **state)
     ws_ctx_free(ctx);
 }
 
-static void says_what_cannot_start(void **state)
+static void refuses(struct ws_ctx *ctx, const char *path, int code)
 {
-    static const char *const argv[] = {"/nonexistent/worker", NULL};
-    struct ws_ctx *ctx = t_ctx(NULL);
+    const char *const argv[] = {path, NULL};
+    const struct ws_error *e = ws_ctx_error(ctx);
+    int before = t_count_fds();
     struct ws__proc p;
 
-    (void)state;
-    assert_int_equal(ws__proc_start(ctx, argv, NULL, NULL, &p), WS_ENOENT);
-    assert_non_null(strstr(ws_ctx_error(ctx)->message, argv[0]));
+    assert_int_equal(ws__proc_start(ctx, argv, NULL, NULL, &p), code);
+    assert_int_equal(e->code, code);
+    assert_non_null(strstr(e->message, path));
+    assert_true(e->hint[0]);
     assert_int_equal(p.pid, 0);
     assert_int_equal(p.sock, -1);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(t_count_fds(), before);
     ws__proc_stop(&p, 0);
+}
+
+static void refuses_what_is_no_program(void **state)
+{
+    char path[] = "/tmp/wavesmith-t_spawn-XXXXXX";
+    struct ws_ctx *ctx = t_ctx(NULL);
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "\1\2\3", 3), 3);
+    close(fd);
+    refuses(ctx, path, WS_EACCES);
+    assert_int_equal(chmod(path, 0700), 0);
+    refuses(ctx, path, WS_EIO);
+    unlink(path);
+    refuses(ctx, path, WS_ENOENT);
+    refuses(ctx, "/tmp", WS_EACCES);
+    ws_ctx_free(ctx);
+}
+
+static int start_shell(struct ws_ctx *ctx)
+{
+    struct ws__proc p;
+    int rc = start(ctx, "exit 0", NULL, NULL, &p);
+
+    ws__proc_stop(&p, GRACE_NS);
+    return rc;
+}
+
+static int make_memory(struct ws_ctx *ctx)
+{
+    struct ws__shm s;
+    int rc = ws__shm_new(ctx, 100000, &s);
+
+    ws__shm_free(&s);
+    return rc;
+}
+
+static void survives_without_descriptors(void **state)
+{
+    (void)state;
+    assert_true(t_without_fds(start_shell) >= 3);
+    assert_true(t_without_fds(make_memory) >= 1);
+}
+
+static void survives_small_files(void **state)
+{
+    const struct rlimit small = {4096, RLIM_INFINITY};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    int before = t_count_fds();
+    struct rlimit kept;
+
+    (void)state;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &kept), 0);
+    if (setrlimit(RLIMIT_FSIZE, &small) < 0) {
+        ws_ctx_free(ctx);
+        SKIP("the size of files cannot be limited");
+    }
+    assert_int_equal(make_memory(ctx), WS_EFULL);
+    setrlimit(RLIMIT_FSIZE, &kept);
+    assert_non_null(strstr(ws_ctx_error(ctx)->message, "100000 bytes"));
+    assert_non_null(strstr(ws_ctx_error(ctx)->hint, "ulimit -f"));
+    assert_int_equal(t_count_fds(), before);
     ws_ctx_free(ctx);
 }
 
@@ -214,7 +285,9 @@ int main(void)
         cmocka_unit_test(talks_to_a_child),
         cmocka_unit_test(kills_what_does_not_end),
         cmocka_unit_test(inherits_only_what_it_should),
-        cmocka_unit_test(says_what_cannot_start),
+        cmocka_unit_test(refuses_what_is_no_program),
+        cmocka_unit_test(survives_without_descriptors),
+        cmocka_unit_test(survives_small_files),
         cmocka_unit_test(greets),
         cmocka_unit_test(finds_our_files),
         cmocka_unit_test(survives_without_memory),

@@ -250,6 +250,13 @@ void ws__put_str(struct ws__buf *b, const char *s)
     ws__put_blob(b, s, s ? strlen(s) + 1 : 0);
 }
 
+struct ws__reader ws__reader_of(const struct ws__buf *in)
+{
+    const unsigned char *p = (const unsigned char *)in->data;
+
+    return (struct ws__reader){p, p ? p + in->len : p, !p};
+}
+
 static const unsigned char *take(struct ws__reader *r, uint64_t n)
 {
     const unsigned char *p = r->p;

@@ -11,7 +11,7 @@
 #include <ctype.h>
 
 #include "core/decimal.h"
-#include "core/names.h"
+#include "base/names.h"
 
 #include "base/banned.h"
 

@@ -15,7 +15,7 @@
 static int fail_workload(struct ws_ctx *ctx, const struct ws__workload *w)
 {
     ws__error_locate(ctx, &w->loc);
-    return ws__error_prefix(ctx, "workload '%s': ", w->name ? w->name : "");
+    return ws__error_prefix(ctx, "workload '%s'", w->name ? w->name : "");
 }
 
 static int check_axes(struct ws_ctx *ctx, const struct ws__op *op,
@@ -33,16 +33,16 @@ static int check_axes(struct ws_ctx *ctx, const struct ws__op *op,
                 return ws__fail_at(ctx, WS_ESPEC, &w->loc,
                                    "type '%s' is not one of axis '%s'",
                                    ws__dtype_name((enum ws__dtype)v), a->name);
-        } else if (a->kind == WS__AXIS_CONST
-                       ? v != a->value
-                       : a->hi && (v < a->lo || v > a->hi)) {
-            int64_t lo = a->kind == WS__AXIS_CONST ? a->value : a->lo;
-            int64_t hi = a->kind == WS__AXIS_CONST ? a->value : a->hi;
-
+        } else if (a->kind == WS__AXIS_CONST && v != a->value) {
             ws__fail_at(ctx, WS_ESPEC, &w->loc, "axis '%s' cannot be %lld",
                         a->name, (long long)v);
-            return ws__hint(ctx, "it lies in %lld..%lld", (long long)lo,
-                            (long long)hi);
+            return ws__hint(ctx, "it is always %lld", (long long)a->value);
+        } else if (a->kind == WS__AXIS_VAR && a->hi &&
+                   (v < a->lo || v > a->hi)) {
+            ws__fail_at(ctx, WS_ESPEC, &w->loc, "axis '%s' cannot be %lld",
+                        a->name, (long long)v);
+            return ws__hint(ctx, "it lies in %lld..%lld", (long long)a->lo,
+                            (long long)a->hi);
         }
     }
     return 0;
@@ -172,8 +172,9 @@ static int eval_shape(struct ws_ctx *ctx, const struct ws__tensor *t,
 }
 
 /* A size expression is an int or a float. */
-static int eval_amount(struct ws_ctx *ctx, const struct ws__expr *e,
-                       const union wsrt_value *vars, double *out)
+static int eval_amount(struct ws_ctx *ctx, const char *what,
+                       const struct ws__expr *e, const union wsrt_value *vars,
+                       double *out)
 {
     union wsrt_value v;
 
@@ -181,7 +182,8 @@ static int eval_amount(struct ws_ctx *ctx, const struct ws__expr *e,
     *out = e->type == WS__FLOAT ? v.f : (double)v.i;
     if (*out > 0)
         return 0;
-    ws__fail_at(ctx, WS_ESPEC, &e->loc, "'%s' is %g", e->text, *out);
+    ws__fail_at(ctx, WS_ESPEC, &e->loc, "the floor's %s '%s' is %g", what,
+                e->text, *out);
     return ws__hint(ctx, "it must be above 0");
 }
 
@@ -206,9 +208,9 @@ static int eval_amounts(struct ws_ctx *ctx, struct ws__instance *in)
     in->reduction = 1;
     in->bytes = moved_bytes(in);
     if (op->flops)
-        WS_TRY(eval_amount(ctx, op->flops, in->vars, &in->flops));
+        WS_TRY(eval_amount(ctx, "flops", op->flops, in->vars, &in->flops));
     if (op->bytes)
-        WS_TRY(eval_amount(ctx, op->bytes, in->vars, &in->bytes));
+        WS_TRY(eval_amount(ctx, "bytes", op->bytes, in->vars, &in->bytes));
     if (op->tolerance.reduction) {
         const struct ws__expr *e = op->tolerance.reduction;
 

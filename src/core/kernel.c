@@ -7,7 +7,8 @@
  * text, and so the same candidate.
  *
  * The identity covers what decides about a result and nothing else: final
- * source, dialect, build options, launches, scratch and the parameter values
+ * source, dialect, build options, launches, scratch, whether the order of
+ * sums may vary (the verdict allows for it) and the parameter values
  * themselves. It does not cover the lists of values, so that widening a
  * space keeps what was measured.
  */
@@ -121,7 +122,26 @@ static struct ws__hash hash_launch(struct ws__hash h,
     return h;
 }
 
-static struct ws__hash hash_value(struct ws__hash h, const struct ws__value *v)
+struct ws__hash ws__kernel_plan_meaning(struct ws__hash h,
+                                        const struct ws__kernel *k)
+{
+    h = ws__hash_u64(ws__hash_u64(h, (uint64_t)k->dialect), k->noption);
+    for (size_t i = 0; i < k->noption; i++)
+        h = ws__hash_str(h, k->option[i]);
+    h = ws__hash_u64(h, k->nlaunch);
+    for (size_t i = 0; i < k->nlaunch; i++)
+        h = hash_launch(h, k, &k->launch[i]);
+    h = ws__hash_u64(h, k->nscratch);
+    for (size_t i = 0; i < k->nscratch; i++) {
+        h = ws__expr_meaning(ws__hash_str(h, k->scratch[i].name),
+                             k->scratch[i].bytes);
+        h = ws__expr_meaning(h, k->scratch[i].when);
+        h = ws__hash_u64(h, k->scratch[i].zero);
+    }
+    return ws__hash_u64(h, k->order_dependent);
+}
+
+struct ws__hash ws__value_meaning(struct ws__hash h, const struct ws__value *v)
 {
     h = ws__hash_u64(h, (uint64_t)v->type);
     if (v->type == WS__STR)
@@ -137,22 +157,10 @@ struct ws__hash ws__candidate_hash(const struct ws__kernel *k,
 {
     struct ws__hash h = ws__hash_str((struct ws__hash){2, 0}, final_source);
 
-    h = ws__hash_u64(ws__hash_u64(h, (uint64_t)k->dialect), k->noption);
-    for (size_t i = 0; i < k->noption; i++)
-        h = ws__hash_str(h, k->option[i]);
-    h = ws__hash_u64(h, k->nlaunch);
-    for (size_t i = 0; i < k->nlaunch; i++)
-        h = hash_launch(h, k, &k->launch[i]);
-    h = ws__hash_u64(h, k->nscratch);
-    for (size_t i = 0; i < k->nscratch; i++) {
-        h = ws__expr_meaning(ws__hash_str(h, k->scratch[i].name),
-                             k->scratch[i].bytes);
-        h = ws__expr_meaning(h, k->scratch[i].when);
-        h = ws__hash_u64(h, k->scratch[i].zero);
-    }
+    h = ws__kernel_plan_meaning(h, k);
     h = ws__hash_u64(h, k->nparam);
     for (size_t i = 0; i < k->nparam; i++)
-        h = hash_value(ws__hash_str(h, k->param[i].name),
-                       &k->param[i].value[c->at[i]]);
+        h = ws__value_meaning(ws__hash_str(h, k->param[i].name),
+                              &k->param[i].value[c->at[i]]);
     return h;
 }

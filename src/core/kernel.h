@@ -4,6 +4,9 @@
  *
  * Slots of a kernel's expressions: the op's axes, then the parameters, then
  * the device variables of WS__DEVICE_VARS.
+ *
+ * A kernel lives in the arena of its specification and is constant once
+ * loaded; any thread may read it. Functions fail with details in the context.
  */
 #ifndef WS_KERNEL_H
 #define WS_KERNEL_H
@@ -174,6 +177,11 @@ struct ws__plan {
 int ws__plan_make(struct ws_ctx *ctx, const struct ws__kernel *k,
                   const union wsrt_value *vars, struct ws__plan *out);
 
+/* Mix in a value; a kernel's dialect, options, launches, scratch, and whether
+ * its results depend on the order. */
+struct ws__hash ws__value_meaning(struct ws__hash h, const struct ws__value *v);
+struct ws__hash ws__kernel_plan_meaning(struct ws__hash h,
+                                        const struct ws__kernel *k);
 /* Identity of a candidate: final source, plan, config. */
 struct ws__hash ws__candidate_hash(const struct ws__kernel *k,
                                    const struct ws__config *c,

@@ -58,7 +58,7 @@ struct ws__tensor {
     struct ws__expr *stride[WS__MAX_DIMS]; /* elements; NULL: row-major */
     enum ws__dtype dtype;                  /* NONE: given by type_axis */
     int type_axis;                         /* axis index or -1 */
-    uint32_t align;                        /* bytes, power of two, >= 1 */
+    uint32_t align;                        /* bytes, power of two, 1 to 128 */
     struct ws__fill fill;
     struct ws__loc loc;
 };

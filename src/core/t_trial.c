@@ -5,18 +5,14 @@
 
 static void verdicts(void **state)
 {
-    enum ws__verdict v;
-
     (void)state;
     for (int i = WS__V_NONE; i <= WS__V_FILTERED; i++) {
         const char *key = ws__verdict_key((enum ws__verdict)i);
 
-        assert_int_equal(ws__verdict_parse(key, &v), 0);
-        assert_int_equal(v, i);
+        assert_true(*key);
         assert_true(*ws__verdict_text((enum ws__verdict)i));
     }
     assert_string_equal(ws__verdict_key(WS__V_TOO_FAST), "too_fast");
-    assert_int_equal(ws__verdict_parse("fine", &v), WS_EPARSE);
     assert_string_equal(ws__verdict_key((enum ws__verdict)99), "unknown");
 }
 

@@ -26,16 +26,6 @@ const char *ws__verdict_text(enum ws__verdict v)
     return (size_t)v < WS_COUNT(verdicts) ? verdicts[v].text : "unknown";
 }
 
-int ws__verdict_parse(const char *key, enum ws__verdict *out)
-{
-    for (size_t i = 0; i < WS_COUNT(verdicts); i++)
-        if (!strcmp(verdicts[i].key, key)) {
-            *out = (enum ws__verdict)i;
-            return 0;
-        }
-    return WS_EPARSE;
-}
-
 void ws__trial_clear(struct ws_ctx *ctx, struct ws__trial *t)
 {
     ws__free(ctx, t->reason);

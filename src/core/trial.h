@@ -32,7 +32,6 @@ enum ws__verdict {
 };
 const char *ws__verdict_key(enum ws__verdict v);
 const char *ws__verdict_text(enum ws__verdict v);
-int ws__verdict_parse(const char *key, enum ws__verdict *out);
 
 enum ws__effort { WS__SCREEN, WS__NORMAL, WS__CONFIRM };
 enum { WS__WANT_BUILD = 1, WS__WANT_VERDICT = 2, WS__WANT_TIME = 4 };
@@ -157,7 +156,7 @@ struct ws__journal_ops {
                   void *user);
     /* Any trial of any run with this candidate, workload, device identity,
      * at least this effort and these `did` bits, not of a pair: found 1,
-     * else 0. Verdicts CRASH and HANG are not reused across runs. */
+     * else 0. Verdicts CRASH, HANG and MEMORY are not reused across runs. */
     int (*find)(void *self, struct ws__hash candidate, struct ws__hash work,
                 struct ws__hash device, enum ws__effort effort, unsigned did,
                 struct ws__trial *out);

@@ -169,15 +169,6 @@ done:
     return rc;
 }
 
-int ws__expr_const_int(struct ws_ctx *ctx, struct ws__arena *arena, int64_t v,
-                       struct ws__expr **out)
-{
-    char text[32];
-
-    snprintf(text, sizeof(text), "%lld", (long long)v);
-    return ws__expr_compile(ctx, arena, text, NULL, NULL, WS__INT, out);
-}
-
 int ws__expr_eval(struct ws_ctx *ctx, const struct ws__expr *e,
                   const union wsrt_value *vars, union wsrt_value *out)
 {

@@ -15,6 +15,10 @@
  *              clamp(x, lo, hi) int float bool len range list sum any all
  *   lists      [1, 2], [f(i) for i in range(n) if c], list + list, tuples;
  *              only at load time and on the right of `in`
+ *
+ * What is compiled lives in the arena given and is constant: any number of
+ * threads may evaluate it at once (with a context of their own). Scopes and
+ * string tables belong to the thread that loads.
  */
 #ifndef WS_EXPR_H
 #define WS_EXPR_H
@@ -88,10 +92,6 @@ int ws__expr_compile(struct ws_ctx *ctx, struct ws__arena *arena,
                      const char *text, const struct ws__loc *loc,
                      const struct ws__scope *scope, int want,
                      struct ws__expr **out);
-/* A constant program. */
-int ws__expr_const_int(struct ws_ctx *ctx, struct ws__arena *arena, int64_t v,
-                       struct ws__expr **out);
-
 /* Evaluates; vars has a slot for every name of the scope. On failure
  * (overflow, division by zero) the error names the place in the text. */
 int ws__expr_eval(struct ws_ctx *ctx, const struct ws__expr *e,

@@ -236,17 +236,13 @@ int ws__node_new(struct ws__ec *c, enum ws__node_kind kind, uint32_t at,
 /* expr_check.c, expr_check_list.c */
 int ws__expr_check(struct ws__ec *c, struct ws__node **n);
 int ws__expr_check_scalar(struct ws__ec *c, struct ws__node **n);
-int ws__expr_check_call(struct ws__ec *c, struct ws__node **n);
 int ws__expr_check_in(struct ws__ec *c, struct ws__node **n);
 int ws__expr_check_list(struct ws__ec *c, struct ws__node **n);
 int ws__expr_check_comp(struct ws__ec *c, struct ws__node *n);
-/* Makes an inline list (LIST) of *n where that is possible. */
-int ws__expr_flatten(struct ws__ec *c, struct ws__node **n);
 int ws__expr_coerce(struct ws__ec *c, struct ws__node **n, enum ws__type t);
 int ws__expr_need_number(struct ws__ec *c, const struct ws__node *n);
 enum ws__type ws__expr_join(enum ws__type a, enum ws__type b);
 void ws__expr_inherit(struct ws__node *n);
-int ws__expr_fold(struct ws__ec *c, struct ws__node *n);
 void ws__node_lit(struct ws__node *n, enum ws__type type, union wsrt_value v);
 
 /* expr_emit.c */

@@ -84,6 +84,26 @@ static bool lit_truth(const struct ws__ec *c, const struct ws__node *n)
     return n->v.i != (n->type == WS__STR ? c->empty_id : 0);
 }
 
+static int fold(struct ws__ec *c, struct ws__node *n)
+{
+    static const uint8_t end = WSRT_OP_END;
+    union wsrt_value v;
+
+    if (n->kind == WS__N_LIT || n->reads || n->loops || n->walks)
+        return 0;
+    for (size_t i = 0; i < n->nkid; i++)
+        if (n->kid[i]->kind != WS__N_LIT && !n->kid[i]->is_list)
+            return 0;
+    c->n = 0;
+    WS_TRY(ws__expr_emit(c, n));
+    /* The emitter always leaves room for the end. */
+    c->code[c->n++] = end;
+    if (wsrt_code_check(c->code, c->n, 0, 0) == 0 &&
+        wsrt_eval(c->code, c->n, NULL, &v, NULL) == WSRT_EVAL_OK)
+        ws__node_lit(n, n->type, v);
+    return 0;
+}
+
 int ws__expr_coerce(struct ws__ec *c, struct ws__node **n, enum ws__type t)
 {
     struct ws__node *from = *n;
@@ -103,33 +123,13 @@ int ws__expr_coerce(struct ws__ec *c, struct ws__node **n, enum ws__type t)
     (*n)->end = from->end;
     (*n)->checked = true;
     ws__expr_inherit(*n);
-    return ws__expr_fold(c, *n);
+    return fold(c, *n);
 }
 
 static int coerce_all(struct ws__ec *c, struct ws__node *n, enum ws__type t)
 {
     for (size_t i = 0; i < n->nkid; i++)
         WS_TRY(ws__expr_coerce(c, &n->kid[i], t));
-    return 0;
-}
-
-int ws__expr_fold(struct ws__ec *c, struct ws__node *n)
-{
-    static const uint8_t end = WSRT_OP_END;
-    union wsrt_value v;
-
-    if (n->kind == WS__N_LIT || n->reads || n->loops || n->walks)
-        return 0;
-    for (size_t i = 0; i < n->nkid; i++)
-        if (n->kid[i]->kind != WS__N_LIT && !n->kid[i]->is_list)
-            return 0;
-    c->n = 0;
-    WS_TRY(ws__expr_emit(c, n));
-    /* The emitter always leaves room for the end. */
-    c->code[c->n++] = end;
-    if (wsrt_code_check(c->code, c->n, 0, 0) == 0 &&
-        wsrt_eval(c->code, c->n, NULL, &v, NULL) == WSRT_EVAL_OK)
-        ws__node_lit(n, n->type, v);
     return 0;
 }
 
@@ -337,6 +337,8 @@ static int check_cond(struct ws__ec *c, struct ws__node **pn)
     return 0;
 }
 
+static int check_call(struct ws__ec *c, struct ws__node **pn);
+
 int ws__expr_check(struct ws__ec *c, struct ws__node **pn)
 {
     struct ws__node *n = *pn;
@@ -370,7 +372,7 @@ int ws__expr_check(struct ws__ec *c, struct ws__node **pn)
         rc = check_cond(c, pn);
         break;
     case WS__N_CALL:
-        rc = ws__expr_check_call(c, pn);
+        rc = check_call(c, pn);
         break;
     case WS__N_LIST:
         rc = ws__expr_check_list(c, pn);
@@ -391,7 +393,7 @@ int ws__expr_check(struct ws__ec *c, struct ws__node **pn)
     n->checked = true;
     if (n->kind != WS__N_COMP)
         ws__expr_inherit(n);
-    return n->is_list ? 0 : ws__expr_fold(c, n);
+    return n->is_list ? 0 : fold(c, n);
 }
 
 int ws__expr_check_scalar(struct ws__ec *c, struct ws__node **n)
@@ -462,7 +464,7 @@ static int check_conversion(struct ws__ec *c, struct ws__node **pn)
     return 0;
 }
 
-int ws__expr_check_call(struct ws__ec *c, struct ws__node **pn)
+static int check_call(struct ws__ec *c, struct ws__node **pn)
 {
     struct ws__node *n = *pn;
     enum ws__fn fn = (enum ws__fn)n->op;

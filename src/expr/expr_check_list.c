@@ -157,7 +157,8 @@ static int concat(struct ws__ec *c, struct ws__node *n)
     return 0;
 }
 
-int ws__expr_flatten(struct ws__ec *c, struct ws__node **pn)
+/* Makes an inline list (LIST) of *n where that is possible. */
+static int flatten(struct ws__ec *c, struct ws__node **pn)
 {
     struct ws__node *n = *pn;
 
@@ -167,8 +168,8 @@ int ws__expr_flatten(struct ws__ec *c, struct ws__node **pn)
         return inline_constant(c, pn);
     if (n->kind != WS__N_BINARY || n->op != WS__T_PLUS)
         return 0;
-    WS_TRY(ws__expr_flatten(c, &n->kid[0]));
-    WS_TRY(ws__expr_flatten(c, &n->kid[1]));
+    WS_TRY(flatten(c, &n->kid[0]));
+    WS_TRY(flatten(c, &n->kid[1]));
     if (n->kid[0]->kind == WS__N_LIST && n->kid[1]->kind == WS__N_LIST)
         return concat(c, n);
     return 0;
@@ -216,7 +217,7 @@ static int check_aggregate(struct ws__ec *c, struct ws__node *n)
         ws__node_lit(n, n->type, v);
         return 0;
     }
-    WS_TRY(ws__expr_flatten(c, &n->kid[0]));
+    WS_TRY(flatten(c, &n->kid[0]));
     list = n->kid[0];
     if (list->kind != WS__N_LIST)
         return walk(c, n, list);
@@ -331,7 +332,7 @@ int ws__expr_check_in(struct ws__ec *c, struct ws__node **pn)
     }
     if (list->kind == WS__N_CALL && list->op == WS__FN_RANGE && !list->walks)
         return check_in_range(c, n);
-    WS_TRY(ws__expr_flatten(c, &n->kid[1]));
+    WS_TRY(flatten(c, &n->kid[1]));
     list = n->kid[1];
     t = list->untyped ? n->kid[0]->type
                       : ws__expr_join(n->kid[0]->type, list->type);

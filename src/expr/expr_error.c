@@ -9,6 +9,7 @@
  */
 #include <ctype.h>
 
+#include "base/names.h"
 #include "expr/expr_ast.h"
 
 #include "base/banned.h"
@@ -70,56 +71,6 @@ int ws__expr_fail(struct ws__ec *c, uint32_t at, const char *fmt, ...)
     return ws__fail_at(c->ctx, WS_EEXPR, &l, "%s", text);
 }
 
-/* Edits (insert, delete, replace, swap neighbours) between two names, case
- * apart for free; more than 9 counts as 10. */
-static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
-{
-    unsigned row[3][33];
-
-    if (na > 32 || nb > 32)
-        return 10;
-    for (size_t j = 0; j <= nb; j++)
-        row[0][j] = (unsigned)j;
-    for (size_t i = 1; i <= na; i++) {
-        unsigned *r = row[i % 3], *up = row[(i + 2) % 3];
-        const unsigned *up2 = row[(i + 1) % 3];
-
-        r[0] = (unsigned)i;
-        for (size_t j = 1; j <= nb; j++) {
-            int x = tolower((unsigned char)a[i - 1]);
-            int y = tolower((unsigned char)b[j - 1]);
-            unsigned best = up[j - 1] + (x != y);
-
-            if (up[j] + 1 < best)
-                best = up[j] + 1;
-            if (r[j - 1] + 1 < best)
-                best = r[j - 1] + 1;
-            if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) &&
-                y == tolower((unsigned char)a[i - 2]) && up2[j - 2] + 1 < best)
-                best = up2[j - 2] + 1;
-            r[j] = best;
-        }
-    }
-    return row[na % 3][nb];
-}
-
-struct nearest {
-    const char *want;
-    size_t len;
-    const char *best;
-    unsigned edits;
-};
-
-static void consider(struct nearest *s, const char *name)
-{
-    unsigned d = distance(s->want, s->len, name, strlen(name));
-
-    if (d < s->edits) {
-        s->edits = d;
-        s->best = name;
-    }
-}
-
 static size_t append(char *to, size_t n, size_t max, const char *name)
 {
     int k = snprintf(to + n, max - n, "%s%s", n ? ", " : "", name);
@@ -142,20 +93,20 @@ static void list_names(const struct ws__ec *c, char *to, size_t max)
 
 int ws__expr_unknown(struct ws__ec *c, const struct ws__node *n)
 {
-    /* A third of the name may be wrong, but not all of a short one. */
-    struct nearest s = {n->s, strlen(n->s), NULL, 0};
+    size_t len = strlen(n->s);
+    struct ws__nearest near;
     char names[400];
 
-    s.edits = s.len < 3 ? 2 : (unsigned)(s.len / 3) + 2;
+    ws__nearest_begin(&near, n->s);
     for (size_t i = 0; i < c->nloop; i++)
-        consider(&s, c->loop[i].name);
+        ws__nearest_see(&near, c->loop[i].name);
     for (size_t i = 0; i < c->scope->n; i++)
-        consider(&s, c->scope->names[i].name);
+        ws__nearest_see(&near, c->scope->names[i].name);
     ws__expr_fail(c, n->at, "unknown name '%s'",
-                  ws__expr_quote(n->s, 0, s.len).s);
-    if (s.best)
-        return ws__hint(c->ctx, "did you mean '%s'?", s.best);
-    if (ws__fn_find(n->s, s.len) >= 0)
+                  ws__expr_quote(n->s, 0, len).s);
+    if (ws__nearest_name(&near))
+        return ws__hint(c->ctx, "did you mean '%s'?", ws__nearest_name(&near));
+    if (ws__fn_find(n->s, len) >= 0)
         return ws__hint(c->ctx, "'%s' is a function: write %s(...)", n->s,
                         n->s);
     list_names(c, names, sizeof(names) - 8);
@@ -168,20 +119,20 @@ int ws__expr_unknown(struct ws__ec *c, const struct ws__node *n)
 
 int ws__expr_unknown_fn(struct ws__ec *c, const struct ws__tok *name)
 {
-    struct nearest s = {c->text + name->at, name->end - name->at, NULL, 0};
+    struct ws__quote q = ws__expr_quote(c->text, name->at, name->end);
+    struct ws__nearest near;
     char names[400];
     size_t n = 0;
 
-    s.edits = s.len < 3 ? 2 : (unsigned)(s.len / 3) + 2;
+    ws__nearest_begin(&near, q.s);
     for (int i = 0; i < WS__NFN; i++) {
-        consider(&s, ws__fn_name((enum ws__fn)i));
+        ws__nearest_see(&near, ws__fn_name((enum ws__fn)i));
         n = append(names, n, sizeof(names), ws__fn_name((enum ws__fn)i));
     }
-    ws__expr_fail(c, name->at, "unknown function '%s'",
-                  ws__expr_quote(c->text, name->at, name->end).s);
-    if (s.best)
-        return ws__hint(c->ctx, "did you mean '%s'? functions: %s", s.best,
-                        names);
+    ws__expr_fail(c, name->at, "unknown function '%s'", q.s);
+    if (ws__nearest_name(&near))
+        return ws__hint(c->ctx, "did you mean '%s'? functions: %s",
+                        ws__nearest_name(&near), names);
     return ws__hint(c->ctx, "functions: %s", names);
 }
 

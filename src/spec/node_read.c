@@ -12,7 +12,7 @@
 #include <ctype.h>
 
 #include "core/decimal.h"
-#include "core/names.h"
+#include "base/names.h"
 
 #include "base/banned.h"
 
@@ -215,8 +215,10 @@ int ws__node_value(struct ws_ctx *ctx, const struct ws__node *n,
         out->type = WS__FLOAT;
     } else {
         out->u.s = s;
-        if (!strcmp(s, "null") || !strcmp(s, "~"))
-            return ws__node_fail(ctx, n, "'%s' is no value", s);
+        if (!strcmp(s, "null") || !strcmp(s, "~")) {
+            ws__node_fail(ctx, n, "'%s' is no value", s);
+            return ws__hint(ctx, "quote it if it is meant as a text");
+        }
     }
     return 0;
 }

@@ -25,9 +25,6 @@ struct ws__spec_full {
 /* spec_op.c: the op but its workloads. file and dir are kept. */
 int ws__load_op(struct ws__load *l, const struct ws__node *root,
                 const char *file, const char *dir, struct ws__op **out);
-/* The scope of an op's expressions: its axes. */
-int ws__load_op_scope(struct ws__load *l, struct ws__op *op,
-                      struct ws__scope *out);
 
 /* spec_workload.c */
 int ws__load_workload_list(struct ws__load *l, const struct ws__op *op,
@@ -51,8 +48,11 @@ int ws__load_constraints(struct ws__load *l, const struct ws__node *list,
                          struct ws__kernel *k);
 int ws__load_constraint(struct ws__load *l, const struct ws__node *text,
                         const char *about, struct ws__kernel *k);
-int ws__load_finish_param(struct ws__load *l, struct ws__param *p,
-                          const struct ws__node *n, struct ws__strtab *t);
+/* A list, or a list expression: distinct values of one type, as slots too. */
+int ws__load_values(struct ws__load *l, const struct ws__kernel *k,
+                    const struct ws__node *n, struct ws__param *p);
+/* False: v is none of p's values. */
+bool ws__load_default(const struct ws__value *v, struct ws__param *p);
 /* The scope of a kernel: axes, parameters, device variables. */
 int ws__load_kernel_scope(struct ws__load *l, struct ws__kernel *k,
                           struct ws__strtab *strings);

@@ -145,9 +145,9 @@ static int op_by_name(struct ws__load *l, struct ws__spec *s,
         return load_op_file(l, s, file);
     ws__node_fail(l->ctx, n, "op '%s' is not known", n->text);
     return ws__hint(l->ctx,
-                    "no folder '%s' is shipped; an own op is named by "
-                    "its path, as in './%s.yaml'",
-                    n->text, n->text);
+                    "there is no '%s/op.yaml'; an own op is named by its "
+                    "path, as in './%s.yaml'",
+                    dir, n->text);
 }
 
 static bool is_path(const char *text)

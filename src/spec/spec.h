@@ -1,6 +1,11 @@
 /*
  * spec.h: specifications in and out.
  *
+ * A specification owns all that it points to (an arena), and is constant once
+ * loaded but for ws__spec_workloads: any thread may read it, one at a time may
+ * call functions on it, for they use its context. Functions return 0 or a
+ * negative WS_E* with the details in the context; *out is NULL then.
+ *
  * ws__spec_load accepts a kernel file, an op folder (op.yaml and all kernels
  * beside it in kernels/), an op file, or a T1 file; YAML and JSON alike. Every
  * error carries file, line, column, the offending text and what would be
@@ -31,6 +36,8 @@ struct ws__spec_opts {
     const char *share_dir; /* of shipped ops; NULL: ws__share_dir */
 };
 
+/* opts may be NULL. Errors: WS_ENOENT, WS_EPARSE (no YAML), WS_ESPEC, WS_EEXPR
+ * (an expression), WS_EACCES (a file outside of its folder), WS_ELIMIT. */
 int ws__spec_load(struct ws_ctx *ctx, const char *path,
                   const struct ws__spec_opts *opts, struct ws__spec **out);
 /* From texts, as ws__spec_to_text made them and a pack carries them: kernel i
@@ -41,7 +48,7 @@ int ws__spec_from_text(struct ws_ctx *ctx, const char *op_text,
                        const char *const *kernel_text,
                        const char *const *source, size_t nkernel,
                        struct ws__spec **out);
-void ws__spec_free(struct ws__spec *s);
+void ws__spec_free(struct ws__spec *s); /* NULL is fine */
 
 /* "M=16,N=4096" for the op's axes; missing var axes are an error that lists
  * them, missing type axes take their default. In the spec's arena. */
@@ -50,8 +57,8 @@ int ws__spec_workload(struct ws__spec *s, const char *text,
 /* Replaces the workloads by those of a file (YAML, JSON, or JSON lines). */
 int ws__spec_workloads(struct ws__spec *s, const char *file);
 
-/* The self-contained texts that a pack carries for kernel i. Freed by
- * ws__free. */
+/* The self-contained texts that a pack carries for kernel i; *op_text is NULL
+ * for a T1 file. Freed by ws__free. */
 int ws__spec_to_text(struct ws__spec *s, size_t kernel, char **op_text,
                      char **kernel_text);
 

@@ -65,32 +65,8 @@ static struct ws__hash mix_param(struct ws__hash h, const struct ws__param *p)
     h = ws__hash_u64(ws__hash_str(h, p->name), (uint64_t)p->type);
     h = ws__hash_u64(ws__hash_u64(h, p->nvalue), p->dflt);
     for (size_t i = 0; i < p->nvalue; i++)
-        h = p->type == WS__STR     ? ws__hash_str(h, p->value[i].u.s)
-            : p->type == WS__FLOAT ? mix_double(h, p->value[i].u.f)
-                                   : ws__hash_u64(h, (uint64_t)p->value[i].u.i);
+        h = ws__value_meaning(h, &p->value[i]);
     return ws__hash_u64(h, p->structural);
-}
-
-static struct ws__hash mix_launch(struct ws__hash h, const struct ws__kernel *k,
-                                  const struct ws__launch *l)
-{
-    h = ws__expr_meaning(ws__hash_str(h, l->entry), l->when);
-    for (int i = 0; i < 3; i++)
-        h = ws__expr_meaning(ws__expr_meaning(h, l->grid[i]), l->block[i]);
-    h = ws__hash_u64(ws__expr_meaning(h, l->shared), l->narg);
-    for (size_t i = 0; i < l->narg; i++) {
-        const struct ws__arg *a = &l->arg[i];
-
-        h = ws__hash_u64(ws__hash_u64(h, (uint64_t)a->kind),
-                         (uint64_t)a->dtype);
-        if (a->kind == WS__ARG_TENSOR)
-            h = ws__hash_str(h, k->op->tensor[a->index].name);
-        else if (a->kind == WS__ARG_SCRATCH)
-            h = ws__hash_str(h, k->scratch[a->index].name);
-        else
-            h = ws__expr_meaning(h, a->expr);
-    }
-    return h;
 }
 
 static struct ws__hash mix_space(struct ws__hash h, const struct ws__kernel *k)
@@ -108,25 +84,11 @@ struct ws__hash ws__kernel_meaning(const struct ws__kernel *k)
 {
     struct ws__hash h = ws__hash_str((struct ws__hash){4, 0}, k->source);
 
-    h = ws__hash_u64(ws__hash_u64(h, (uint64_t)k->dialect), k->noption);
-    for (size_t i = 0; i < k->noption; i++)
-        h = ws__hash_str(h, k->option[i]);
-    h = mix_space(h, k);
+    h = mix_space(ws__kernel_plan_meaning(h, k), k);
     h = ws__hash_u64(h, k->specialize);
     for (size_t i = 0; k->op && i < k->op->naxis; i++)
         h = ws__hash_u64(ws__hash_u64(h, (uint64_t)k->range_lo[i]),
                          (uint64_t)k->range_hi[i]);
-    h = ws__hash_u64(h, k->nlaunch);
-    for (size_t i = 0; i < k->nlaunch; i++)
-        h = mix_launch(h, k, &k->launch[i]);
-    h = ws__hash_u64(h, k->nscratch);
-    for (size_t i = 0; i < k->nscratch; i++) {
-        h = ws__hash_str(h, k->scratch[i].name);
-        h = ws__expr_meaning(h, k->scratch[i].bytes);
-        h = ws__expr_meaning(h, k->scratch[i].when);
-        h = ws__hash_u64(h, k->scratch[i].zero);
-    }
-    h = ws__hash_u64(h, k->order_dependent);
     return ws__expr_meaning(ws__expr_meaning(h, k->wave_grid), k->wave_loop);
 }
 

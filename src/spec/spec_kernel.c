@@ -9,7 +9,7 @@
  */
 #include <ctype.h>
 
-#include "core/names.h"
+#include "base/names.h"
 #include "spec/parts.h"
 
 #include "base/banned.h"

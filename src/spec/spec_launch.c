@@ -6,7 +6,7 @@
  * are resolved to indices here, so a launch never looks at text. An output
  * that no launch gets is an error: the kernel could not compute the op.
  */
-#include "core/names.h"
+#include "base/names.h"
 #include "spec/parts.h"
 
 #include "base/banned.h"

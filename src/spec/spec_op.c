@@ -16,6 +16,8 @@
 #define OP_KEYS                                                                \
     "op about axes inputs inouts outputs require reference tolerance floor "   \
     "cache workloads"
+/* OpenCL devices keep at least this for every buffer, and none needs more. */
+#define MAX_ALIGN 128
 #define DTYPE_WORDS                                                            \
     "float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 int64 int32 "  \
     "int16 int8 uint8 bool"
@@ -131,7 +133,8 @@ static int read_axes(struct ws__load *l, const struct ws__node *n,
     return 0;
 }
 
-int ws__load_op_scope(struct ws__load *l, struct ws__op *op,
+/* The scope of an op's expressions: its axes. */
+static int make_scope(struct ws__load *l, struct ws__op *op,
                       struct ws__scope *out)
 {
     memset(out, 0, sizeof(*out));
@@ -188,8 +191,11 @@ static int read_fill(struct ws__load *l, const struct ws__node *n,
                                            : WS__FILL_INTEGERS;
     WS_TRY(read_fill_pair(l, c, f));
     if (f->kind == WS__FILL_INTEGERS &&
-        (f->a != floor(f->a) || f->b != floor(f->b)))
-        return ws__node_fail(l->ctx, c, "'integers' wants whole numbers");
+        (f->a != floor(f->a) || f->b != floor(f->b))) {
+        ws__node_fail(l->ctx, c, "'integers' wants whole numbers");
+        return ws__hint(l->ctx,
+                        "for others write {uniform: [lowest, highest]}");
+    }
     return 0;
 }
 
@@ -280,11 +286,11 @@ static int read_tensor(struct ws__load *l, const struct ws__node *n,
         WS_TRY(read_fill(l, c, &t->fill));
     }
     if ((c = ws__node_get(n, "align"))) {
-        WS_TRY(ws__node_int(l->ctx, c, "an alignment", 1, 4096, &align));
+        WS_TRY(ws__node_int(l->ctx, c, "an alignment", 1, MAX_ALIGN, &align));
         if (align & (align - 1)) {
             ws__node_fail(l->ctx, c, "alignment %s is no power of two",
                           c->text);
-            return ws__hint(l->ctx, "such as 16 or 128, in bytes");
+            return ws__hint(l->ctx, "such as 16 or 64, in bytes");
         }
     }
     t->align = (uint32_t)align;
@@ -472,7 +478,7 @@ int ws__load_op(struct ws__load *l, const struct ws__node *root,
         WS_TRY(ws__node_str(l->ctx, n, "a text", &op->about));
     WS_TRY(ws__node_need(l->ctx, root, "axes", "the op file", &n));
     WS_TRY(read_axes(l, n, op));
-    WS_TRY(ws__load_op_scope(l, op, &scope));
+    WS_TRY(make_scope(l, op, &scope));
     WS_TRY(read_tensors(l, root, "inputs", WS__INPUT, &scope, op));
     WS_TRY(read_tensors(l, root, "inouts", WS__INOUT, &scope, op));
     WS_TRY(read_tensors(l, root, "outputs", WS__OUTPUT, &scope, op));

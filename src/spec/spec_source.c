@@ -277,7 +277,7 @@ static int include_file(struct scan *c, const char *name,
     }
     rc = find_include(c, name, &path, &canonical, &ours);
     if (rc < 0) {
-        ws__error_prefix(ctx, "include '%s': ", name);
+        ws__error_prefix(ctx, "include '%s'", name);
         return ws__error_locate(ctx, loc);
     }
     if (!rc)
@@ -337,7 +337,7 @@ static int directive(struct scan *c, size_t hash)
     skip_blanks(c);
     take_word(c, word, sizeof(word));
     skip_blanks(c);
-    if (!strcmp(word, "pragma") && c->s->nested > 1) {
+    if (!strcmp(word, "pragma")) {
         take_word(c, word, sizeof(word));
         if (strcmp(word, "once"))
             return 0;

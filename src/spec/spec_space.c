@@ -86,8 +86,9 @@ static int make_values(struct ws__load *l, const struct ws__kernel *k,
                          MAX_VALUES, &p->value, &p->nvalue);
 }
 
-int ws__load_finish_param(struct ws__load *l, struct ws__param *p,
-                          const struct ws__node *n, struct ws__strtab *t)
+/* Type and slots of the values; they must be distinct. */
+static int finish_values(struct ws__load *l, const struct ws__node *n,
+                         struct ws__strtab *t, struct ws__param *p)
 {
     if (!p->nvalue) {
         ws__node_fail(l->ctx, n, "parameter '%s' has no values", p->name);
@@ -115,24 +116,39 @@ int ws__load_finish_param(struct ws__load *l, struct ws__param *p,
     return 0;
 }
 
+int ws__load_values(struct ws__load *l, const struct ws__kernel *k,
+                    const struct ws__node *n, struct ws__param *p)
+{
+    if (n->kind == WS__SCALAR) {
+        WS_TRY(ws__node_want(l->ctx, n, WS__SCALAR, "a list of values"));
+        WS_TRY(make_values(l, k, n, p));
+    } else {
+        WS_TRY(ws__node_want(l->ctx, n, WS__LIST, "a list of values"));
+        WS_TRY(read_values(l, n, p));
+    }
+    return finish_values(l, n, k->scope.strings, p);
+}
+
+bool ws__load_default(const struct ws__value *v, struct ws__param *p)
+{
+    for (size_t i = 0; i < p->nvalue; i++)
+        if (ws__value_eq(&p->value[i], v)) {
+            p->dflt = i;
+            return true;
+        }
+    return false;
+}
+
 static int read_default(struct ws__load *l, const struct ws__node *n,
                         struct ws__param *p)
 {
     struct ws__value v;
 
     WS_TRY(ws__node_value(l->ctx, n, &v));
-    if (p->type == WS__FLOAT && v.type == WS__INT) {
-        v.type = WS__FLOAT;
-        v.u.f = (double)v.u.i;
-    }
-    for (size_t i = 0; i < p->nvalue; i++)
-        if (ws__value_eq(&p->value[i], &v)) {
-            p->dflt = i;
-            return 0;
-        }
+    if (ws__load_default(&v, p))
+        return 0;
     ws__node_fail(l->ctx, n,
-                  "default %s of parameter '%s' is not among its "
-                  "values",
+                  "default %s of parameter '%s' is not among its values",
                   n->text, p->name);
     return ws__hint(l->ctx, "take one of 'values'");
 }
@@ -145,14 +161,7 @@ static int read_param_map(struct ws__load *l, const struct ws__kernel *k,
     WS_TRY(ws__node_keys(l->ctx, n, "values default about structural",
                          "a parameter"));
     WS_TRY(ws__node_need(l->ctx, n, "values", "the parameter", &values));
-    if (values->kind == WS__SCALAR) {
-        WS_TRY(ws__node_want(l->ctx, values, WS__SCALAR, "a list of values"));
-        WS_TRY(make_values(l, k, values, p));
-    } else {
-        WS_TRY(ws__node_want(l->ctx, values, WS__LIST, "a list of values"));
-        WS_TRY(read_values(l, values, p));
-    }
-    WS_TRY(ws__load_finish_param(l, p, values, k->scope.strings));
+    WS_TRY(ws__load_values(l, k, values, p));
     if ((c = ws__node_get(n, "default")))
         WS_TRY(read_default(l, c, p));
     if ((c = ws__node_get(n, "about")))
@@ -193,8 +202,7 @@ int ws__load_params(struct ws__load *l, const struct ws__node *map,
         } else {
             WS_TRY(ws__node_want(l->ctx, c, WS__LIST,
                                  "a list of values or a map with 'values'"));
-            WS_TRY(read_values(l, c, p));
-            WS_TRY(ws__load_finish_param(l, p, c, k->scope.strings));
+            WS_TRY(ws__load_values(l, k, c, p));
         }
         k->nparam++;
     }

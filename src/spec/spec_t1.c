@@ -10,28 +10,6 @@
 
 #include "base/banned.h"
 
-#define MAX_VALUES 4096
-
-static int list_values(struct ws__load *l, const struct ws__node *n,
-                       struct ws__param *p)
-{
-    size_t i = 0;
-
-    p->value = ws__arena_alloc(l->arena, n->n, sizeof(*p->value));
-    if (!p->value)
-        return WS_ENOMEM;
-    for (const struct ws__node *c = n->first; c; c = c->next, i++) {
-        WS_TRY(ws__node_value(l->ctx, c, &p->value[i]));
-        if (p->value[i].type != p->value[0].type) {
-            ws__node_fail(l->ctx, c, "values of parameter '%s' differ in type",
-                          p->name);
-            return ws__hint(l->ctx, "all of them are of one type");
-        }
-    }
-    p->nvalue = i;
-    return 0;
-}
-
 static void find_default(struct ws__load *l, const struct ws__node *n,
                          struct ws__param *p)
 {
@@ -41,9 +19,7 @@ static void find_default(struct ws__load *l, const struct ws__node *n,
         n = n->first;
     if (!n || n->kind != WS__SCALAR || ws__node_value(l->ctx, n, &v) < 0)
         return;
-    for (size_t i = 0; i < p->nvalue; i++)
-        if (ws__value_eq(&p->value[i], &v))
-            p->dflt = i;
+    ws__load_default(&v, p);
 }
 
 static int read_param(struct ws__load *l, const struct ws__node *n,
@@ -57,14 +33,7 @@ static int read_param(struct ws__load *l, const struct ws__node *n,
     WS_TRY(ws__node_name(l->ctx, p->name, &c->loc, "a parameter"));
     p->loc = c->loc;
     WS_TRY(ws__node_need(l->ctx, n, "Values", "the parameter", &values));
-    if (values->kind == WS__SCALAR)
-        WS_TRY(ws__expr_list(l->ctx, l->arena, values->text, &values->loc, NULL,
-                             NULL, MAX_VALUES, &p->value, &p->nvalue));
-    else if (values->kind == WS__LIST)
-        WS_TRY(list_values(l, values, p));
-    else
-        return ws__node_want(l->ctx, values, WS__LIST, "a list of values");
-    WS_TRY(ws__load_finish_param(l, p, values, k->scope.strings));
+    WS_TRY(ws__load_values(l, k, values, p));
     find_default(l, ws__node_get(n, "Default"), p);
     return 0;
 }

@@ -7,7 +7,7 @@
  * a run. A name is optional; without one the axis values are the name.
  */
 #include "base/fs.h"
-#include "core/names.h"
+#include "base/names.h"
 #include "spec/parts.h"
 
 #include "base/banned.h"

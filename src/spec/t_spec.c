@@ -117,6 +117,7 @@ static void kernels_of_a_folder(void **state)
     assert_string_equal(s->kernel[1].name, "gemm_tiled");
     assert_ptr_equal(s->kernel[0].op, s->op);
     assert_int_equal(s->kernel[0].nparam, 0);
+    assert_null(strstr(s->kernel[0].source, "pragma"));
     ws__spec_free(s);
 }
 

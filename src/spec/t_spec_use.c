@@ -106,8 +106,12 @@ static void shapes(void **state)
         struct ws__instance in;
         int rc = ws__instance_make(ctx, s->op, &w, &in);
 
-        if (rc < 0)
-            assert_non_null(strstr(ws_ctx_error(ctx)->message, "workload 'w'"));
+        if (rc < 0) {
+            assert_ptr_equal(strstr(ws_ctx_error(ctx)->message,
+                                    "workload 'w': "),
+                             ws_ctx_error(ctx)->message);
+            assert_null(strstr(ws_ctx_error(ctx)->message, ": :"));
+        }
         if (cases[i].rc != WS_EEXPR)
             assert_int_equal(rc, cases[i].rc);
         else

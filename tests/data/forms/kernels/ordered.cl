@@ -16,7 +16,7 @@ __kernel void slices(__global const ws_T *A, __global const float *W,
     float s = 0.0f;
 
     /* Alignment that the op promises. */
-    if (((size_t)A & 4095) || ((size_t)W & 127))
+    if (((size_t)A & 63) || ((size_t)W & 127))
         s = NAN;
     for (int t = k0; t < k1; t += TILE) {
         const int terms = min(TILE, k1 - t);

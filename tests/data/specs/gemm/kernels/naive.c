@@ -1,2 +1,3 @@
+#pragma once
 #include "ws_dialect.h"
 void gemm(void) {}

@@ -1,12 +1,11 @@
-/* t_names.c: which names count as near; numbers in text. */
+/* t_names.c: which names count as near. */
 #include "base/t_base.h"
 
-#include "core/decimal.h"
-#include "core/names.h"
+#include "base/names.h"
 
 static const char *nearest(const char *name)
 {
-    static const char *const known[] = {"block_size", "BM", "BN", "tile"};
+    static const char *const known[] = {"block_size", "BM", "BN", "tile", "M"};
     struct ws__nearest n;
 
     ws__nearest_begin(&n, name);
@@ -34,29 +33,10 @@ static void near_names(void **state)
     assert_string_equal(nearest("B"), "BM"); /* the first of equals */
     assert_string_equal(nearest("tiel"), "tile");
     assert_null(nearest("unrelated"));
+    assert_null(nearest("X"));
     memset(longest, 'a', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = '\0';
     assert_null(nearest(longest));
-}
-
-static void numbers(void **state)
-{
-    double f;
-    int64_t i;
-
-    (void)state;
-    assert_true(ws__decimal_parse("-1.5e3", &f) && f == -1500);
-    assert_true(ws__decimal_parse(".5", &f) && f == 0.5);
-    assert_false(ws__decimal_parse("1.5x", &f));
-    assert_false(ws__decimal_parse("inf", &f));
-    assert_false(ws__decimal_parse("1e999", &f));
-    assert_false(ws__decimal_parse("", &f));
-    assert_true(ws__integer_parse("-0x10", &i) && i == -16);
-    assert_true(ws__integer_parse("010", &i) && i == 10);
-    assert_false(ws__integer_parse("99999999999999999999", &i));
-    assert_false(ws__integer_parse("0x", &i));
-    assert_false(ws__integer_parse("1.0", &i));
-    assert_false(ws__integer_parse("ff", &i));
 }
 
 int main(void)
@@ -64,7 +44,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distances),
         cmocka_unit_test(near_names),
-        cmocka_unit_test(numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

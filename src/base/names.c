@@ -5,7 +5,7 @@
  * two rows back. Rows have a fixed size, so nothing is allocated and hints
  * work when memory is short; longer names simply get no hint.
  */
-#include "core/names.h"
+#include "base/names.h"
 
 #include <string.h>
 
@@ -62,7 +62,8 @@ void ws__nearest_see(struct ws__nearest *n, const char *known)
 {
     size_t d = ws__name_distance(n->name, known);
 
-    if (d < n->distance) {
+    /* Two names that share no letter are no typing error. */
+    if (d < n->distance && (d < strlen(n->name) || d < strlen(known))) {
         n->distance = d;
         n->best = known;
     }
