@@ -7,7 +7,7 @@
  */
 #include "device/device.h"
 
-#include "core/names.h"
+#include "base/names.h"
 #include "device/devwire.h"
 #include "base/banned.h"
 

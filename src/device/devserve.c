@@ -213,7 +213,6 @@ static int dispatch(struct server *s, uint32_t type)
 static void reset(struct server *s)
 {
     ws__buf_free(&s->out);
-    ws__buf_init(&s->out, s->ctx, WS__WIRE_MAX);
     ws__arena_free(&s->arena);
     if (s->fd >= 0)
         close(s->fd);

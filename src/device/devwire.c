@@ -9,13 +9,6 @@
 
 #include "base/banned.h"
 
-struct ws__reader ws__reader_of(const struct ws__buf *in)
-{
-    const unsigned char *p = (const unsigned char *)in->data;
-
-    return (struct ws__reader){p, p ? p + in->len : p, !p};
-}
-
 static int bad(struct ws__arena *a)
 {
     return ws__fail(a->ctx, WS_EPROTO, "damaged message");

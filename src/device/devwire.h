@@ -47,9 +47,6 @@ int ws__get_build(struct ws__reader *r, struct ws__arena *a,
 int ws__get_batch(struct ws__reader *r, struct ws__arena *a,
                   struct ws__dev_batch *out);
 
-/* The reader over what a message brought. */
-struct ws__reader ws__reader_of(const struct ws__buf *in);
-
 /* The wrapper. */
 extern const struct ws__device_ops ws__device_isolate;
 int ws__isolate_open(struct ws_ctx *ctx, const struct ws__device_ops *family,

@@ -14,6 +14,7 @@
  */
 #include "device/devwire.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -110,7 +111,6 @@ static int lose(struct isolate *d, int code, const char *op, uint64_t limit)
 static void begin(struct isolate *d)
 {
     ws__buf_free(&d->out);
-    ws__buf_init(&d->out, d->ctx, WS__WIRE_MAX);
 }
 
 static int take_failure(struct isolate *d, int code, struct ws__reader *r)
@@ -218,7 +218,7 @@ static int start(struct ws_ctx *ctx, const struct ws__device_ops *family,
     ws__buf_init(&d->in, ctx, WS__WIRE_MAX);
     d->err_fd = memfd_create("wavesmith-errors", MFD_CLOEXEC);
     if (d->err_fd < 0) {
-        rc = ws__fail(ctx, WS_EIO, "cannot make a file in memory");
+        rc = ws__sys_fail(ctx, errno, "make a file in memory");
         goto done;
     }
     snprintf(err_path, sizeof(err_path), "/proc/self/fd/%d", d->err_fd);
@@ -308,6 +308,26 @@ static const struct ws__device_info *isolate_info(void *dev)
     return &((struct isolate *)dev)->info;
 }
 
+/* Operations that cannot fail have no way to say that they did: a worker that
+ * is lost here says so at the next one. */
+static void call_quietly(struct isolate *d, enum ws__dev_msg type,
+                         uint32_t handle)
+{
+    struct ws_error kept = d->ctx->err;
+    struct ws__reader r;
+
+    begin(d);
+    ws__put_u32(&d->out, handle);
+    if (!d->lost && call(d, type, "freeing", -1, d->limit_ns, &r) < 0)
+        ws__log(d->ctx, WS_LOG_WARN, "%s", d->ctx->err.message);
+    d->ctx->err = kept;
+}
+
+static void isolate_unload(void *dev, uint32_t module)
+{
+    call_quietly(dev, WS__DEV_UNLOAD, module);
+}
+
 static int isolate_build(void *dev, const struct ws__build *b,
                          struct ws__built *out)
 {
@@ -328,29 +348,12 @@ static int isolate_build(void *dev, const struct ws__build *b,
         r.bad = true;
     WS_TRY(check_end(d, &r, "build"));
     memcpy(&out->res, res, n);
-    if (log && !(out->log = ws__strdup(d->ctx, log)))
+    if (log && !(out->log = ws__strdup(d->ctx, log))) {
+        isolate_unload(d, out->module);
+        out->module = 0;
         return WS_ENOMEM;
+    }
     return 0;
-}
-
-/* Operations that cannot fail have no way to say that they did: a worker that
- * is lost here says so at the next one. */
-static void call_quietly(struct isolate *d, enum ws__dev_msg type,
-                         uint32_t handle)
-{
-    struct ws_error kept = d->ctx->err;
-    struct ws__reader r;
-
-    begin(d);
-    ws__put_u32(&d->out, handle);
-    if (!d->lost && call(d, type, "freeing", -1, d->limit_ns, &r) < 0)
-        ws__log(d->ctx, WS_LOG_WARN, "%s", d->ctx->err.message);
-    d->ctx->err = kept;
-}
-
-static void isolate_unload(void *dev, uint32_t module)
-{
-    call_quietly(dev, WS__DEV_UNLOAD, module);
 }
 
 static void isolate_release(void *dev, uint32_t buffer)

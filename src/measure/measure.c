@@ -52,6 +52,26 @@ int ws__measure_run(struct ws__measure *m, const struct ws__dev_batch *b,
     return rc;
 }
 
+int ws__measure_once(struct ws__measure *m, const struct ws__dev_seq *seq,
+                     struct ws__dev_sample *sample)
+{
+    struct ws__dev_batch batch = {
+        .prog = seq,
+        .nprog = 1,
+        .nset = 1,
+        .rounds = 1,
+        .inner = 1,
+        .limit_ns = m->opts.run_limit_ns,
+    };
+    size_t n = 0;
+
+    memset(sample, 0, sizeof(*sample));
+    WS_TRY(ws__measure_run(m, &batch, m->opts.run_limit_ns, sample, &n));
+    if (n != 1)
+        return ws__fail(m->ctx, WS_EDEVICE, "the launch gave no sample");
+    return 0;
+}
+
 void ws__measure_lose(struct ws__measure *m)
 {
     if (!m->open)

@@ -7,9 +7,13 @@
  * cache on disk is warm, and a failure is known and becomes the verdict. The
  * timing device then builds from that cache.
  *
- * On a device that shares the host's processors a builder would disturb the
- * clock of whatever is timed, so there prefetch ends only when the batch is
- * built; elsewhere it returns at once and an answer waits for its own.
+ * Nothing may run on a device beside what is timed. On one that shares the
+ * host's processors prefetch ends only when the batch is built; elsewhere it
+ * returns at once, an answer waits for its own, and builders compile only.
+ *
+ * First launches belong to building where drivers make machine code only
+ * then, which those for processors do. Elsewhere the first launch is the
+ * checked one, under the limit of a run: a hang costs that and no more.
  *
  * A builder's context does not share the caller's stop flag: closing must be
  * able to end a long build while the caller's context goes on living. The
@@ -70,9 +74,13 @@ static struct ws__hash recipe_key(const struct ws__recipe *r)
         h = ws__hash_str(h, l->entry);
         h = ws__hash_mix(h, l->grid, sizeof(l->grid));
         h = ws__hash_mix(h, l->block, sizeof(l->block));
-        for (size_t a = 0; a < l->narg; a++)
+        h = ws__hash_u64(ws__hash_u64(h, l->shared_bytes), l->narg);
+        for (size_t a = 0; a < l->narg; a++) {
+            h = ws__hash_u64(h, (uint64_t)l->arg[a].kind);
+            h = ws__hash_u64(h, l->arg[a].index);
             h = ws__hash_mix(ws__hash_u64(h, l->arg[a].bytes), l->arg[a].value,
                              sizeof(l->arg[a].value));
+        }
     }
     h = ws__hash_mix(h, r->tensor_bytes, sizeof(r->tensor_bytes));
     return ws__hash_mix(h, r->scratch_bytes, sizeof(r->scratch_bytes));
@@ -113,8 +121,8 @@ static void add_log(struct ws_ctx *ctx, const char *log)
                  LOG_BYTES, log);
 }
 
-static int build_on(struct ws_ctx *ctx, struct ws__device *d,
-                    const struct ws__recipe *r, uint64_t limit_ns,
+static int build_on(const struct ws__measure *m, struct ws_ctx *ctx,
+                    struct ws__device *d, const struct ws__recipe *r,
                     struct ws__built *out)
 {
     const char *entry[WS__MAX_LAUNCHES];
@@ -125,7 +133,7 @@ static int build_on(struct ws_ctx *ctx, struct ws__device *d,
         .dialect = r->kernel->dialect,
         .entry = entry,
         .hint = r->hint,
-        .nhint = r->nhint,
+        .nhint = m->info.id.is_cpu ? r->nhint : 0,
         .tensor_bytes = r->tensor_bytes,
         .ntensor = WS__MAX_TENSORS,
         .scratch_bytes = r->scratch_bytes,
@@ -143,7 +151,7 @@ static int build_on(struct ws_ctx *ctx, struct ws__device *d,
     }
     memset(out, 0, sizeof(*out));
     if (d->ops->set_limit)
-        d->ops->set_limit(d->self, limit_ns);
+        d->ops->set_limit(d->self, m->opts.build_limit_ns);
     rc = d->ops->build(d->self, &b, out);
     if (rc < 0)
         add_log(ctx, out->log);
@@ -240,8 +248,7 @@ static int build_job(struct ws__builder *b, struct ws__job *j)
                 return 0;
             b->open = true;
         }
-        rc = build_on(b->ctx, &b->dev, &j->recipe, m->opts.build_limit_ns,
-                      &built);
+        rc = build_on(m, b->ctx, &b->dev, &j->recipe, &built);
         if (rc >= 0) {
             b->dev.ops->unload(b->dev.self, built.module);
             b->age++;
@@ -468,8 +475,7 @@ static int build_here(struct ws__measure *m, struct ws__subject *s,
     bool fresh = m->age == 0;
     struct ws__module *place;
     struct ws__built built;
-    int rc =
-        build_on(m->ctx, &m->dev, &s->recipe, m->opts.build_limit_ns, &built);
+    int rc = build_on(m, m->ctx, &m->dev, &s->recipe, &built);
 
     if (rc >= 0) {
         j->built = true;

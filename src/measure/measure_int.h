@@ -176,6 +176,9 @@ void ws__measure_limit(struct ws__measure *m, uint64_t ns); /* 0: default */
 int ws__measure_run(struct ws__measure *m, const struct ws__dev_batch *b,
                     uint64_t limit_ns, struct ws__dev_sample *samples,
                     size_t *n);
+/* One launch of the sequence. */
+int ws__measure_once(struct ws__measure *m, const struct ws__dev_seq *seq,
+                     struct ws__dev_sample *sample);
 uint64_t ws__measure_max_bytes(const struct ws__measure *m);
 
 /* measure_filter.c */

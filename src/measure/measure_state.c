@@ -93,24 +93,13 @@ static int launch(struct ws__measure *m, struct ws__bufs *b,
                   const struct ws__subject *s, struct ws__prog *prog,
                   uint64_t *hash)
 {
-    struct ws__dev_batch batch = {
-        .prog = &prog->seq,
-        .nprog = 1,
-        .nset = 1,
-        .rounds = 1,
-        .inner = 1,
-        .limit_ns = m->opts.run_limit_ns,
-    };
-    struct ws__dev_sample sample = {0};
-    size_t n = 0;
+    struct ws__dev_sample sample;
 
     ws__prog_make(m, b, s, 0, m->problem, prog);
     ws__prog_poison(prog, WS__POISON_B);
     prog->seq.fill += prog->nout;
     prog->seq.nfill -= prog->nout;
-    WS_TRY(ws__measure_run(m, &batch, m->opts.run_limit_ns, &sample, &n));
-    if (n != 1)
-        return ws__fail(m->ctx, WS_EDEVICE, "the launch gave no sample");
+    WS_TRY(ws__measure_once(m, &prog->seq, &sample));
     *hash = sample.hash;
     return 0;
 }

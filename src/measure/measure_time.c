@@ -113,9 +113,10 @@ static int take(struct timing *t, uint32_t rounds, uint64_t limit_ns, bool keep,
     for (size_t i = 0; i < n; i++) {
         const struct ws__dev_sample *x = &t->raw[i];
 
-        if (x->prog >= t->n)
-            return ws__fail(m->ctx, WS_EPROTO, "a sample of program %u",
-                            x->prog);
+        if (x->prog >= t->n || got[x->prog] >= n / t->n || !(x->ns >= 0) ||
+            isinf(x->ns))
+            return ws__fail(m->ctx, WS_EPROTO,
+                            "a sample of %g ns of program %u", x->ns, x->prog);
         WS_TRY(judge_sample(t, x));
         t->ns[x->prog][t->count + got[x->prog]++] = x->ns;
     }
@@ -139,20 +140,24 @@ static double slowest(const struct timing *t)
 }
 
 /* Launches a sample, so that a processor's clock is fine enough. Not cold:
- * only the first of them would be. */
-static void choose_inner(struct timing *t, const double median[2])
+ * only the first of them would be. True if it takes more than thought so
+ * far: the first launches are slower than the others. */
+static bool choose_inner(struct timing *t, const double median[2])
 {
     double ns = median[0];
+    uint32_t inner = MAX_INNER;
 
     if (!t->m->info.id.is_cpu || t->s[0].t->cache == WS__CACHE_COLD ||
-        t->seq[0].nrestore || t->inner > 1)
-        return;
+        t->seq[0].nrestore)
+        return false;
     if (t->n > 1 && median[1] < ns)
         ns = median[1];
-    if (ns >= INNER_NS)
-        return;
-    t->inner =
-        ns < INNER_NS / MAX_INNER ? MAX_INNER : (uint32_t)ceil(INNER_NS / ns);
+    if (ns > INNER_NS / MAX_INNER)
+        inner = (uint32_t)ceil(INNER_NS / ns);
+    if (inner <= t->inner)
+        return false;
+    t->inner = inner;
+    return true;
 }
 
 static bool stable(const double a[2], const double b[2], size_t n)
@@ -174,12 +179,13 @@ static int warm_up(struct timing *t)
         return 0;
     t->spent_ns = 0;
     for (size_t i = 0; i < MAX_ROUNDS / WARM_ROUNDS && !t->judged; i++) {
+        bool more;
+
         WS_TRY(take(t, i ? WARM_ROUNDS : 1, budget, false, now));
-        if (t->judged || (i > 1 && stable(last, now, t->n)) ||
-            t->spent_ns >= budget)
+        more = !t->judged && choose_inner(t, now);
+        if (t->judged || t->spent_ns >= budget ||
+            (i > 1 && !more && stable(last, now, t->n)))
             break;
-        if (!i)
-            choose_inner(t, now);
         memcpy(last, now, sizeof(last));
     }
     return 0;
@@ -329,8 +335,8 @@ static int find_rate(struct ws__measure *m)
     }
     if (ws__measure_kills(rc))
         ws__measure_lose(m);
-    if (rc == WS_ENOMEM || rc == WS_ECANCEL)
-        return rc;
+    if (rc == WS_ENOMEM || ws__measure_kills(rc))
+        return rc; /* the question is asked again */
     for (size_t i = 0; rc >= 0 && i < n; i++)
         if (x[i].ns > 0 && (double)bytes / x[i].ns > m->fill_rate)
             m->fill_rate = (double)bytes / x[i].ns;

@@ -337,24 +337,13 @@ static int checked_launch(struct ws__measure *m, struct ws__bufs *b, size_t set,
                           struct ws__subject *s, struct result *r,
                           const char *when)
 {
-    struct ws__dev_batch batch = {
-        .prog = &prog->seq,
-        .nprog = 1,
-        .nset = 1,
-        .rounds = 1,
-        .inner = 1,
-        .limit_ns = m->opts.run_limit_ns,
-    };
-    struct ws__dev_sample sample = {0};
+    struct ws__dev_sample sample;
     unsigned gen = m->gen;
-    size_t n = 0;
     int rc;
 
     ws__prog_poison(prog, poison);
     m->age++;
-    rc = ws__measure_run(m, &batch, m->opts.run_limit_ns, &sample, &n);
-    if (rc >= 0 && n != 1)
-        rc = ws__fail(m->ctx, WS_EDEVICE, "the launch gave no sample");
+    rc = ws__measure_once(m, &prog->seq, &sample);
     if (rc < 0)
         return ws__measure_blame(m, rc, s, 1, "run");
     s->hash = sample.hash;

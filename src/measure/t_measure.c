@@ -5,6 +5,8 @@
  */
 #include "measure/t_measure_fixture.h"
 
+#include <math.h>
+
 #define GOOD "kernel k\nmul 1 0 2\ntime 1000\n"
 
 static int reset(void **state)
@@ -101,6 +103,7 @@ static void right(void **state)
 static void seed_depends_on_candidate(void **state)
 {
     struct ws__question q = t_question(1, 0, 0);
+    struct ws__hash was;
     uint64_t first;
     struct once o;
 
@@ -117,7 +120,113 @@ static void seed_depends_on_candidate(void **state)
     once_ask(&o, &q);
     assert_true(o.t[0].input_seed != first);
     assert_int_equal(t_reference_runs, 3);
+    was = o.t[0].candidate_hash; /* a verdict depends on what is declared */
+    o.c->kernel.order_dependent = true;
+    once_ask(&o, &q);
+    assert_false(ws__hash_eq(o.t[0].candidate_hash, was));
     once_end(&o);
+}
+
+static void seed_depends_on_run(void **state)
+{
+    struct ws__measure_opts opts = {.builders = 1, .cache = WS__CACHE_WARM};
+    struct ws__question q = t_question(1, 0, 0);
+    uint64_t seed[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct once o;
+
+        once_begin(&o, GOOD);
+        opts.seed = (uint64_t)i;
+        assert_int_equal(t_measure_open(o.c, &opts, &o.m), 0);
+        once_ask(&o, &q);
+        seed[i] = o.t[0].input_seed;
+        once_end(&o);
+    }
+    assert_true(seed[0] != seed[1]);
+}
+
+static uint32_t output_of(const struct ws__dev_batch *b)
+{
+    return b->prog[0].launch[0].arg[1].buffer;
+}
+
+/* Run 1 and 2 are the checked ones, the last is on changed inputs. */
+static void look_at_buffers(struct t_script *s, struct ws__device *d,
+                            const struct ws__dev_batch *b,
+                            struct ws__dev_sample *x, size_t n)
+{
+    (void)d;
+    (void)x;
+    (void)n;
+    if (s->runs == 2 && b->nset == 1)
+        assert_true((output_of(b) != s->remembered) == !s->one_set);
+    if (s->runs == 1)
+        s->remembered = output_of(b);
+    if (s->runs > 2 && b->rounds > 1)
+        assert_int_equal(b->nset, s->one_set ? 1 : WS__SETS);
+    s->last_fills = b->prog[0].nfill;
+}
+
+static void buffers(void **state)
+{
+    struct ws__measure_opts opts = {.builders = 1,
+                                    .cache = WS__CACHE_WARM,
+                                    .max_bytes = 60000};
+    struct ws__question q = t_question(1, 0, 1);
+
+    (void)state;
+    for (int one = 0; one < 2; one++) {
+        struct once o;
+
+        reset(NULL);
+        t_script.after_run = look_at_buffers;
+        t_script.one_set = one;
+        once_begin(&o, GOOD);
+        assert_int_equal(t_measure_open(o.c, one ? &opts : NULL, &o.m), 0);
+        once_ask(&o, &q);
+        assert_int_equal(o.t[0].verdict, WS__V_OK);
+        assert_int_equal(t_script.shifts, one ? 0 : 256 | 512);
+        assert_int_equal(t_script.last_fills, 0); /* old outputs are left */
+        once_end(&o);
+    }
+}
+
+/* The second launch differs in the last bit of one element. */
+static void one_bit(struct t_script *s, struct ws__device *d,
+                    const struct ws__dev_batch *b, struct ws__dev_sample *x,
+                    size_t n)
+{
+    uint32_t v = 0;
+
+    (void)x;
+    (void)n;
+    if (s->runs != 2)
+        return;
+    d->ops->read(d->self, output_of(b), 8, &v, sizeof(v));
+    v ^= 1;
+    d->ops->write(d->self, output_of(b), 8, &v, sizeof(v));
+}
+
+static void race(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+
+    (void)state;
+    for (int declared = 0; declared < 2; declared++) {
+        struct once o;
+
+        reset(NULL);
+        t_script.after_run = one_bit;
+        once_begin(&o, GOOD);
+        o.c->kernel.order_dependent = declared;
+        once_ask(&o, &q);
+        assert_int_equal(o.t[0].verdict, declared ? WS__V_OK : WS__V_WRONG);
+        if (!declared)
+            T_ASSERT_HAS(o.t[0].reason, "differ in 1 of 64 elements of 'C'");
+        once_end(&o);
+    }
 }
 
 static void wrong(void **state)
@@ -222,7 +331,9 @@ static void zeroed_scratch(void **state)
     struct once o;
 
     (void)state;
-    once_begin(&o, "kernel k\nadd 2 1\nmul 1 0 2\n");
+    /* C = S + 1, which is 2 A only if S was zero. */
+    once_begin(&o, "kernel k\nadd 2 1\ncopy 1 2\n");
+    o.c->op.tensor[0].fill = (struct ws__fill){WS__FILL_CONSTANT, 0.5, 0};
     o.c->kernel.nscratch = 1;
     o.c->kernel.scratch[0].name = "S";
     o.c->kernel.scratch[0].bytes = t_expr(o.c, "N * 4");
@@ -444,6 +555,77 @@ static void slow_ones_stop_early(void **state)
     once_end(&o);
 }
 
+/* The first launches take ten times as long as the others. */
+static void slow_beginning(struct t_script *s, struct ws__device *d,
+                           const struct ws__dev_batch *b,
+                           struct ws__dev_sample *x, size_t n)
+{
+    (void)d;
+    (void)b;
+    for (size_t i = 0; s->launches <= 5 && i < n; i++)
+        x[i].ns *= 10;
+}
+
+static void inner_grows(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    (void)state;
+    t_script.after_run = slow_beginning;
+    once_begin(&o, GOOD);
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_OK);
+    assert_int_equal(o.t[0].inner, 20);
+    once_end(&o);
+}
+
+/* Times that never settle, those of the first of a pair at least. */
+static void jitter(struct t_script *s, struct ws__device *d,
+                   const struct ws__dev_batch *b, struct ws__dev_sample *x,
+                   size_t n)
+{
+    (void)s;
+    (void)d;
+    (void)b;
+    for (size_t i = 0; i < n; i++)
+        if (!x[i].prog)
+            x[i].ns *= x[i].round / 2 % 2 ? 1.3 : 0.7;
+}
+
+static void noise_takes_more(void **state)
+{
+    (void)state;
+    for (int pair = 0; pair < 2; pair++) {
+        struct ws__question q = t_question(1, 0, 0);
+        struct once o;
+
+        reset(NULL);
+        t_script.after_run = jitter;
+        once_begin(&o, GOOD);
+        q.pair = pair;
+        q.b.config.at[0] = 1;
+        once_ask(&o, &q);
+        assert_int_equal(o.t[0].verdict, WS__V_OK);
+        assert_true(o.t[0].nsample > 100);
+        once_end(&o);
+    }
+}
+
+/* 1 ms each: the budget of 150 ms ends it. */
+static void budget_ends_sampling(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    (void)state;
+    t_script.after_run = jitter;
+    once_begin(&o, "kernel k\nmul 1 0 2\nslow 1000\ntime 1e6\n");
+    once_ask(&o, &q);
+    assert_true(o.t[0].nsample >= 5 && o.t[0].nsample < 1000);
+    once_end(&o);
+}
+
 /* Launches that last: few are enough. */
 static void long_ones_are_few(void **state)
 {
@@ -456,6 +638,8 @@ static void long_ones_are_few(void **state)
     once_ask(&o, &q);
     assert_true(o.t[0].nsample >= 3);
     assert_int_equal(o.t[0].inner, 1);
+    /* two checked, one on changed inputs, none to warm up */
+    assert_int_equal(t_script.launches, o.t[0].nsample + 3);
     once_end(&o);
 }
 
@@ -483,7 +667,8 @@ static void cold_by_flush_or_size(struct t_script *s, struct ws__device *d,
     (void)n;
     if (b->rounds < 3) /* checks, not samples */
         return;
-    if (s->cache_bytes > 100000)
+    /* A set has 49152 bytes, guards included. */
+    if (s->cache_bytes > 49152 / 3)
         assert_int_equal(b->flush_bytes, 2 * s->cache_bytes);
     else
         assert_int_equal(b->flush_bytes, 0);
@@ -492,15 +677,16 @@ static void cold_by_flush_or_size(struct t_script *s, struct ws__device *d,
 
 static void flushing(void **state)
 {
+    static const uint64_t cache[] = {1000000, 17000, 16000, 4096};
     static const struct ws__measure_opts cold = {.builders = 1, .seed = 7};
     struct ws__question q = t_question(1, 0, 1);
 
     (void)state;
-    for (int large = 0; large < 2; large++) {
+    for (size_t i = 0; i < WS_COUNT(cache); i++) {
         struct once o;
 
         reset(NULL);
-        t_script.cache_bytes = large ? 1000000 : 4096;
+        t_script.cache_bytes = cache[i];
         t_script.after_run = cold_by_flush_or_size;
         once_begin(&o, GOOD);
         assert_int_equal(t_measure_open(o.c, &cold, &o.m), 0);
@@ -529,6 +715,9 @@ static void too_fast(void **state)
     T_ASSERT_HAS(o.t[0].reason, "us at least");
     assert_true(o.t[0].nsample > 0);
     q.a.config.at[0] = 1;
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_OK);
+    q = t_question(1, 0, 0); /* what fits into the cache has no floor */
     once_ask(&o, &q);
     assert_int_equal(o.t[0].verdict, WS__V_OK);
     once_end(&o);
@@ -665,6 +854,52 @@ static void crash_is_repeated(void **state)
     once_end(&o);
 }
 
+/* Wherever a crash falls that does not come again, it is not blamed. */
+static void one_crash_anywhere(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    long calls = 0;
+
+    (void)state;
+    for (long at = 1; at == 1 || at <= calls; at++) {
+        struct once o;
+
+        reset(NULL);
+        once_begin(&o, GOOD);
+        q.a.config.at[0] = 0;
+        once_ask(&o, &q);
+        calls = t_script.calls;
+        q.a.config.at[0] = 1;
+        t_script.code = WS_ECRASH;
+        t_script.fail_at = calls + at;
+        once_ask(&o, &q);
+        calls = t_script.calls - calls;
+        assert_int_equal(o.t[0].verdict, WS__V_OK);
+        assert_int_equal(o.t[0].did, q.want);
+        if (t_script.opens == 1)
+            calls = 0; /* it fell behind the end */
+        once_end(&o);
+    }
+}
+
+static void another_device_comes_back(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    (void)state;
+    t_script.changes = true;
+    once_begin(&o, GOOD);
+    once_ask(&o, &q);
+    q.a.config.at[0] = 1;
+    t_script.code = WS_ECRASH;
+    t_script.fail_at = t_script.calls + 12;
+    t_clear(o.ctx, o.t);
+    assert_int_equal(t_answer(o.m, &q, o.t), WS_ENODEVICE);
+    T_ASSERT_HAS(o.ctx->err.message, "is not the one measured so far");
+    once_end(&o);
+}
+
 static void device_does_not_come_back(void **state)
 {
     struct ws__question q = t_question(1, 0, 0);
@@ -685,6 +920,59 @@ static void device_does_not_come_back(void **state)
     once_ask(&o, &q);
     assert_int_equal(o.t[0].verdict, WS__V_OK);
     once_end(&o);
+}
+
+/* A worker that a candidate has hurt may send anything. */
+static void all_of_one(struct t_script *s, struct ws__device *d,
+                       const struct ws__dev_batch *b, struct ws__dev_sample *x,
+                       size_t n)
+{
+    (void)s;
+    (void)d;
+    for (size_t i = 0; b->nprog > 1 && i < n; i++)
+        x[i].prog = 0;
+}
+
+static void one_missing(struct t_script *s, struct ws__device *d,
+                        const struct ws__dev_batch *b, struct ws__dev_sample *x,
+                        size_t n)
+{
+    (void)s;
+    (void)d;
+    if (b->nprog > 1)
+        x[n - 1].prog = 2;
+}
+
+static void no_number(struct t_script *s, struct ws__device *d,
+                      const struct ws__dev_batch *b, struct ws__dev_sample *x,
+                      size_t n)
+{
+    (void)d;
+    if (b->nprog > 1)
+        x[n - 1].ns = s->runs % 2 ? NAN : INFINITY;
+}
+
+static void damaged_samples(void **state)
+{
+    void (*const how[])(struct t_script *, struct ws__device *,
+                        const struct ws__dev_batch *, struct ws__dev_sample *,
+                        size_t) = {all_of_one, one_missing, no_number};
+    struct ws__question q = t_question(1, 0, 0);
+
+    (void)state;
+    q.pair = true;
+    q.b.config.at[0] = 1;
+    for (size_t i = 0; i < WS_COUNT(how); i++) {
+        struct once o;
+
+        reset(NULL);
+        t_script.after_run = how[i];
+        once_begin(&o, GOOD);
+        assert_int_equal(t_measure_open(o.c, NULL, &o.m), 0);
+        assert_int_equal(t_answer(o.m, &q, o.t), WS_EDEVICE);
+        T_ASSERT_HAS(o.ctx->err.message, "a sample of");
+        once_end(&o);
+    }
 }
 
 static void reference_fails(void **state)
@@ -732,6 +1020,7 @@ static void prefetched(void **state)
         q[i] = t_question(1, i, 0);
     assert_int_equal(ev.ops->prefetch(ev.self, q, 4), 0);
     assert_int_equal(t_script.builds, 4); /* complete: it is a processor */
+    assert_int_equal(t_script.hints, 4);
     assert_int_equal(ev.ops->prefetch(ev.self, q, 4), 0);
     assert_int_equal(t_script.builds, 4);
     once_ask(&o, &q[2]);
@@ -760,8 +1049,9 @@ static void prefetched_failure(void **state)
     once_end(&o);
 }
 
-/* Where nothing is shared prefetch returns at once and an answer waits. Two
- * threads allocate: the counting allocator would not do. */
+/* Where nothing is shared prefetch returns at once, an answer waits, and no
+ * build launches anything. Two threads allocate: the counting allocator would
+ * not do. */
 static void prefetched_beside(void **state)
 {
     struct ws__measure_opts opts = {.builders = 1, .cache = WS__CACHE_WARM};
@@ -784,6 +1074,8 @@ static void prefetched_beside(void **state)
         assert_int_equal(t[0].verdict, WS__V_OK);
         t_clear(ctx, t);
     }
+    assert_true(t_script.builds >= 3);
+    assert_int_equal(t_script.hints, 0);
     ws__measure_close(m);
     t_case_free(c);
     ws_ctx_free(ctx);
@@ -794,6 +1086,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(right, reset),
         cmocka_unit_test_setup(seed_depends_on_candidate, reset),
+        cmocka_unit_test_setup(seed_depends_on_run, reset),
+        cmocka_unit_test_setup(buffers, reset),
+        cmocka_unit_test_setup(race, reset),
         cmocka_unit_test_setup(wrong, reset),
         cmocka_unit_test_setup(out_of_bounds, reset),
         cmocka_unit_test_setup(input_changed, reset),
@@ -809,6 +1104,9 @@ int main(void)
         cmocka_unit_test_setup(pair, reset),
         cmocka_unit_test_setup(pair_with_a_bad_one, reset),
         cmocka_unit_test_setup(slow_ones_stop_early, reset),
+        cmocka_unit_test_setup(inner_grows, reset),
+        cmocka_unit_test_setup(noise_takes_more, reset),
+        cmocka_unit_test_setup(budget_ends_sampling, reset),
         cmocka_unit_test_setup(long_ones_are_few, reset),
         cmocka_unit_test_setup(cold_is_one_launch, reset),
         cmocka_unit_test_setup(flushing, reset),
@@ -816,7 +1114,10 @@ int main(void)
         cmocka_unit_test_setup(cheats_while_timed, reset),
         cmocka_unit_test_setup(remembers, reset),
         cmocka_unit_test_setup(crash_is_repeated, reset),
+        cmocka_unit_test_setup(one_crash_anywhere, reset),
+        cmocka_unit_test_setup(another_device_comes_back, reset),
         cmocka_unit_test_setup(device_does_not_come_back, reset),
+        cmocka_unit_test_setup(damaged_samples, reset),
         cmocka_unit_test_setup(reference_fails, reset),
         cmocka_unit_test_setup(stopped, reset),
         cmocka_unit_test_setup(prefetched, reset),

@@ -17,12 +17,16 @@ struct t_script {
     long calls, fail_at; /* fallible operations; 0: never */
     int code;            /* what the failing one returns */
     bool for_ever;       /* from then on */
-    long opens, builds, runs, launches;
+    long opens, builds, hints, runs, launches;
     long fail_opens; /* so many opens fail, after the first */
     long live;       /* open devices, modules, buffers */
     bool not_cpu;
+    bool changes;         /* opened again it is another one */
+    uint32_t shifts;      /* of all buffers, or-ed */
     uint64_t cache_bytes; /* 0: the inner one's */
-    uint64_t remembered;  /* for after_run */
+    uint64_t remembered;  /* this and the next two: for after_run */
+    size_t last_fills;
+    bool one_set;
     /* After a run of the inner device; may change everything. */
     void (*after_run)(struct t_script *s, struct ws__device *d,
                       const struct ws__dev_batch *b, struct ws__dev_sample *x,
@@ -72,6 +76,7 @@ static inline int t_b_build(void *dev, const struct ws__build *w,
     struct t_between *b = dev;
 
     t_script.builds++;
+    t_script.hints += (long)w->nhint;
     WS_TRY(t_trip(b));
     return b->inner.ops->build(b->inner.self, w, out);
 }
@@ -89,6 +94,7 @@ static inline int t_b_alloc(void *dev, uint64_t bytes, uint32_t guard,
 {
     struct t_between *b = dev;
 
+    t_script.shifts |= shift;
     WS_TRY(t_trip(b));
     return b->inner.ops->alloc(b->inner.self, bytes, guard, shift, buffer);
 }
@@ -217,6 +223,8 @@ static inline int t_device_open(struct ws_ctx *ctx, const char *name,
     b->info = *b->inner.ops->info(b->inner.self);
     if (t_script.not_cpu)
         b->info.id.is_cpu = false;
+    if (t_script.changes)
+        b->info.id.hash.lo += (uint64_t)t_script.opens;
     if (t_script.cache_bytes)
         b->info.id.cache_bytes = t_script.cache_bytes;
     out->ops = &t_between_ops;

@@ -20,6 +20,8 @@ static void check(const struct ws__ref_request *q)
         if (at != WS__REF_NOWHERE &&
             (at > AREA || q->tensor[i].elements > (AREA - at) / 8))
             abort();
+        if (q->generate[i] && q->input_at[i] == WS__REF_NOWHERE)
+            abort();
     }
 }
 

@@ -101,7 +101,8 @@ static void scale(double *v, size_t n, double add, double mul)
         v[i] = add + mul * v[i];
 }
 
-static void draw(uint64_t seed, uint64_t first, uint64_t *r, size_t n)
+WS__CLONES
+static void draw(uint64_t seed, uint64_t first, uint64_t *restrict r, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         r[i] = ws__rng_at(seed, first + i);
@@ -137,7 +138,8 @@ static void block_values(const struct ws__fill *rule, uint64_t seed,
             v[i] = rule->a + floor(v[i] * (rule->b - rule->a + 1));
         break;
     case WS__FILL_CONSTANT:
-    case WS__FILL_NATIVE:
+    case WS__FILL_NATIVE: /* until the generator of the op writes it: its gaps
+                             must not depend on what was there before */
         for (size_t i = 0; i < n; i++)
             v[i] = rule->a;
         break;

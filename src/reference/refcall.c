@@ -73,8 +73,10 @@ static bool get_tensor(struct ws__reader *r, struct ws__ref_request *q,
             __builtin_add_overflow(extent, part, &extent))
             return false;
     }
-    if (q->input_at[i] != WS__REF_NOWHERE &&
-        !inside(q->input_at[i], extent, ws__dtype_bytes(t->dtype), input_bytes))
+    if (q->input_at[i] == WS__REF_NOWHERE
+            ? q->generate[i]
+            : !inside(q->input_at[i], extent, ws__dtype_bytes(t->dtype),
+                      input_bytes))
         return false;
     return q->result_at[i] == WS__REF_NOWHERE ||
            inside(q->result_at[i], t->elements, sizeof(double), result_bytes);

@@ -86,8 +86,7 @@ static int send_area(struct ws__reference *r, uint32_t type,
 /* The worker's answer: its own failure keeps code, words and hint. */
 static int take_answer(struct ws__reference *r, const struct ws__buf *in)
 {
-    struct ws__reader rd = {(const unsigned char *)in->data,
-                            (const unsigned char *)in->data + in->len, false};
+    struct ws__reader rd = ws__reader_of(in);
     uint32_t code = ws__get_u32(&rd);
     const char *message = ws__get_str(&rd), *hint = ws__get_str(&rd);
 
@@ -104,7 +103,7 @@ static int exchange(struct ws__reference *r, const struct ws__problem *p,
 {
     struct ws__buf in;
     uint32_t type = 0;
-    int fd = -1, rc;
+    int rc;
 
     ws__buf_init(&in, r->ctx, MAX_MESSAGE);
     WS_TRY_DONE(start(r));
@@ -113,7 +112,7 @@ static int exchange(struct ws__reference *r, const struct ws__problem *p,
     WS_TRY_DONE(ws__wire_send(r->ctx, r->proc.sock, WS__REF_CALL, call->data,
                               call->len, -1));
     WS_TRY_DONE(
-        ws__wire_recv(r->ctx, r->proc.sock, &type, &in, &fd, r->timeout_ns));
+        ws__wire_recv(r->ctx, r->proc.sock, &type, &in, NULL, r->timeout_ns));
     if (type != WS__REF_DONE) {
         rc = ws__fail(r->ctx, WS_EPROTO, "unknown answer %u", (unsigned)type);
         goto done;
@@ -135,8 +134,6 @@ static int lost(struct ws__reference *r, int code)
     else
         ws__proc_kill(&r->proc);
     ws__proc_describe(&r->proc, how, sizeof(how));
-    r->proc.pid = 0;
-    r->proc.sock = -1;
     switch (code) {
     case WS_ECRASH:
         return ws__fail(r->ctx, WS_EREFERENCE, "reference of '%s' crashed: %s",

@@ -50,7 +50,8 @@ extern const struct ws__native_reference *const ws__native_table[];
 const struct ws__native_reference *ws__native_find(const char *name);
 
 /* Helper for references: calls fn(user, begin, end) on slices of [0, n) in up
- * to `threads` threads; 0 or the first failure. */
+ * to `threads` threads; 0 or the first failure. fn must not use the context:
+ * it belongs to one thread. */
 int ws__parallel_for(struct ws_ctx *ctx, unsigned threads, uint64_t n,
                      int (*fn)(void *user, uint64_t begin, uint64_t end),
                      void *user);

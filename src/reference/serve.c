@@ -28,20 +28,19 @@ struct server {
 };
 
 static int map_area(struct server *s, struct ws__shm *area,
-                    const struct ws__buf *in, int fd, bool writable)
+                    const struct ws__buf *in, int fd)
 {
-    struct ws__reader r = {(const unsigned char *)in->data,
-                           (const unsigned char *)in->data + in->len, false};
-    uint64_t bytes = in->len ? ws__get_u64(&r) : 0;
+    struct ws__reader r = ws__reader_of(in);
+    uint64_t bytes = ws__get_u64(&r);
 
     ws__shm_free(area);
-    area->fd = -1;
     if (r.bad || !bytes || fd < 0) {
         if (fd >= 0)
             close(fd);
         return ws__fail(s->ctx, WS_EPROTO, "bad shared area");
     }
-    return ws__shm_map(s->ctx, fd, bytes, writable, area);
+    /* Inputs too are written to: by generators. */
+    return ws__shm_map(s->ctx, fd, bytes, true, area);
 }
 
 static int dispatch(struct ws_ctx *ctx, const struct ws__ref_request *q,
@@ -120,9 +119,9 @@ static int serve_one(struct server *s, uint32_t type, const struct ws__buf *in,
 
     switch (type) {
     case WS__REF_MAP_INPUTS:
-        return map_area(s, &s->inputs, in, fd, true);
+        return map_area(s, &s->inputs, in, fd);
     case WS__REF_MAP_RESULTS:
-        return map_area(s, &s->results, in, fd, true);
+        return map_area(s, &s->results, in, fd);
     case WS__REF_CALL:
         ws__error_clear(s->ctx);
         rc = serve_call(s, in);

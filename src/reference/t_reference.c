@@ -337,8 +337,7 @@ static void test_protocol(void **state)
                      0);
     assert_int_equal(ws__wire_recv(ctx, pair[0], &type, &in, NULL, LIMIT_NS),
                      0);
-    rd = (struct ws__reader){(unsigned char *)in.data,
-                             (unsigned char *)in.data + in.len, false};
+    rd = ws__reader_of(&in);
     assert_int_equal(type, WS__REF_DONE);
     assert_int_equal(ws__get_u32(&rd), -WS_EPROTO);
     /* An unknown message ends it. */
@@ -348,6 +347,34 @@ static void test_protocol(void **state)
     close(pair[0]);
     ws__buf_free(&b);
     ws__buf_free(&in);
+    ws__problem_free(p);
+    ws_ctx_free(ctx);
+}
+
+/* What is to be generated must have a place. */
+static void test_request(void **state)
+{
+    struct ws__ref_request q = {.what = WS__REF_GENERATE}, got;
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__problem *p;
+    struct fixture f;
+    struct ws__buf b;
+
+    (void)state;
+    make(&f, 2, 3, 4);
+    assert_int_equal(ws__problem_new(ctx, &f.in, &p), 0);
+    ws__ref_request_fill(p, &q);
+    ws__buf_init(&b, ctx, 1 << 16);
+    for (int bad = 0; bad < 2; bad++) {
+        q.generate[bad ? 2 : 0] = true; /* 2 is an output */
+        ws__buf_free(&b);
+        ws__ref_request_put(&b, &q);
+        assert_int_equal(ws__ref_request_get(ctx, b.data, b.len,
+                                             p->inputs.bytes, p->results.bytes,
+                                             &got),
+                         bad ? WS_EPROTO : 0);
+    }
+    ws__buf_free(&b);
     ws__problem_free(p);
     ws_ctx_free(ctx);
 }
@@ -389,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_open),     cmocka_unit_test(test_run),
         cmocka_unit_test(test_mutants),  cmocka_unit_test(test_hang),
         cmocka_unit_test(test_crash),    cmocka_unit_test(test_protocol),
+        cmocka_unit_test(test_crash),    cmocka_unit_test(test_request),
         cmocka_unit_test(test_parallel),
     };
 

@@ -54,6 +54,7 @@ struct ws__engine {
     uint64_t next_id;
     uint64_t started_ns, before_ns; /* before: spent by earlier processes */
     uint64_t asked, done, ok, failed, filtered, reused;
+    uint64_t pairs, pairs_planned; /* of the stage "confirm" */
     const char *stage;
 };
 

@@ -143,6 +143,7 @@ static int resolve_new(struct ws__engine *e, struct ws__pending *p)
         p->evaluate = rc <= 0;
         if (rc > 0) {
             stamp(e, &p->q, &a->t[0], &p->q.a);
+            a->t[0].spent_ns = 0; /* by this run */
             a->reused = true;
         }
     }
@@ -248,6 +249,7 @@ static int keep(struct ws__engine *e, struct ws__pending *p)
 
 static int answer_one(struct ws__engine *e, struct ws__pending *p)
 {
+    e->pairs += p->q.effort == WS__CONFIRM;
     if (!p->fresh) {
         if (!p->ready) /* asked twice in one batch */
             p->ready = ws__engine_find(e, p->key);

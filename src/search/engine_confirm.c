@@ -77,13 +77,38 @@ static void find_finalists(struct finals *f)
 
         if (a->q.workload != f->workload || a->q.effort == WS__CONFIRM)
             continue;
-        if (a->q.effort == WS__SCREEN)
-            f->choice->verdicts[a->t[0].verdict & 15]++;
         if (!is_ok(&a->t[0]) || a == w->dflt)
             continue;
         if (w->default_ns > 0 && score(f, a) > w->default_ns * HOPELESS)
             continue;
         rank_in(f, a);
+    }
+}
+
+static bool has_default(const struct finals *f)
+{
+    const struct ws__answer *d = f->e->work[f->workload].dflt;
+
+    return d && is_ok(&d->t[0]);
+}
+
+/* How many questions will be asked, for those who watch. */
+static void plan_questions(struct finals *f)
+{
+    for (size_t w = 0; w < f->e->p->nworkload; w++) {
+        f->workload = (uint32_t)w;
+        find_finalists(f);
+        f->e->pairs_planned += has_default(f) ? f->n : f->n > 0;
+    }
+}
+
+static void count_verdicts(struct ws__engine *e, struct ws__choice *choice)
+{
+    for (size_t i = 0; i < e->n; i++) {
+        const struct ws__answer *a = e->answer[i];
+
+        if (a->q.effort == WS__SCREEN)
+            choice[a->q.workload].verdicts[a->t[0].verdict & 15]++;
     }
 }
 
@@ -285,7 +310,7 @@ static int choose(struct finals *f)
     find_finalists(f);
     if (d)
         WS_TRY(keep_trial(f, &d->t[0], &f->choice->dflt));
-    return d && is_ok(&d->t[0]) ? against_default(f) : without_default(f);
+    return has_default(f) ? against_default(f) : without_default(f);
 }
 
 int ws__engine_confirm(struct ws__engine *e, int stopped,
@@ -300,6 +325,9 @@ int ws__engine_confirm(struct ws__engine *e, int stopped,
     f.batch = ws__alloc(e->ctx, f.max, sizeof(*f.batch));
     if (!f.list || !f.batch)
         rc = WS_ENOMEM;
+    if (rc >= 0)
+        plan_questions(&f);
+    count_verdicts(e, choice);
     for (size_t w = 0; w < e->p->nworkload && rc >= 0; w++) {
         f.workload = (uint32_t)w;
         f.choice = &choice[w];

@@ -26,7 +26,7 @@ static double geomean_speedup(const struct ws__engine *e)
     for (size_t w = 0; w < e->p->nworkload; w++) {
         const struct ws__workload_state *s = &e->work[w];
 
-        if (s->default_ns > 0 && s->best_ns > 0 && s->best_ns < s->default_ns)
+        if (s->default_ns > 0 && s->best_ns > 0)
             sum += log(s->default_ns / s->best_ns);
     }
     return exp(sum / (double)e->p->nworkload);
@@ -49,9 +49,10 @@ static uint64_t left_ns(const struct ws__engine *e, uint64_t elapsed)
 void ws__engine_progress(struct ws__engine *e, const struct ws__answer *a)
 {
     const struct ws__workload_state *w = &e->work[a->q.workload];
+    bool confirming = a->q.effort == WS__CONFIRM;
     struct ws__progress p = {
-        .done = e->done,
-        .planned = e->opts->budget_trials,
+        .done = confirming ? e->pairs : e->done,
+        .planned = confirming ? e->pairs_planned : e->opts->budget_trials,
         .ok = e->ok,
         .failed = e->failed,
         .filtered = e->filtered,
@@ -67,7 +68,8 @@ void ws__engine_progress(struct ws__engine *e, const struct ws__answer *a)
         return;
     p.geomean_speedup = geomean_speedup(e);
     p.elapsed_ns = ws__engine_elapsed_ns(e);
-    if (e->done <= e->opts->budget_trials || !e->opts->budget_trials)
+    if (!confirming &&
+        (e->done <= e->opts->budget_trials || !e->opts->budget_trials))
         p.left_ns = left_ns(e, p.elapsed_ns);
     e->opts->progress(e->opts->user, &p);
 }

@@ -52,13 +52,15 @@ const struct ws__strategy_ops *ws__strategy_find(const char *name);
 double ws__trial_score(struct ws_ctx *ctx, const struct ws__trial *t);
 
 struct ws__progress {
-    uint64_t done, planned; /* screening trials; planned 0: by time */
+    /* Screening trials (planned 0: limited by time); in the stage "confirm"
+     * its questions, mostly pairs. */
+    uint64_t done, planned;
     uint64_t ok, failed, filtered, reused;
     uint32_t workload; /* of the trial just told */
     const struct ws__trial *trial;
     double default_ns, best_ns;   /* of that workload; 0: none yet */
     double geomean_speedup;       /* over workloads, best against default */
-    uint64_t elapsed_ns, left_ns; /* left: estimate, 0 unknown */
+    uint64_t elapsed_ns, left_ns; /* left: of screening, 0 unknown */
     const char *stage;            /* "default", "search", "confirm" */
 };
 
@@ -67,8 +69,10 @@ struct ws__engine_opts {
     uint64_t seed;
     uint64_t budget_trials; /* screening trials, stored ones of this run
                                counted; 0: no limit */
-    uint64_t budget_ns;     /* 0: no limit */
-    unsigned parallel;      /* questions asked ahead; >= 1 */
+    uint64_t budget_ns;     /* of screening, 0: no limit. Earlier processes
+                               count with what their answers took */
+    unsigned parallel;      /* questions asked ahead, >= 1. A run resumed with
+                               another number may ask other questions */
     unsigned finalists;     /* candidates confirmed a workload; 0: 3 */
     void (*progress)(void *user, const struct ws__progress *p);
     void *user;

@@ -102,6 +102,7 @@ static void test_filter(void **state)
                          out.choice[1].verdicts[WS__V_OK],
                      30);
     assert_int_equal(world.answers + filtered, world.journal.n);
+    assert_in_range(world.prefetched, 10, world.answers);
     ws__outcome_clear(ctx, &out);
     t_world_free(&world);
     ws_ctx_free(ctx);
@@ -269,8 +270,12 @@ static void test_reuse(void **state)
     world.fail_one_in = 5;
     world.journal.elsewhere = &other.journal;
     assert_int_equal(t_world_run(&world, "random", 0, 2, &out), 0);
-    for (size_t i = 0; i < world.journal.n; i++)
-        singles += world.journal.rec[i].n == 1;
+    for (size_t i = 0; i < world.journal.n; i++) {
+        if (world.journal.rec[i].n > 1)
+            continue;
+        singles++;
+        assert_int_equal(world.journal.rec[i].t[0].spent_ns, 0); /* here */
+    }
     assert_int_equal(singles, 2 * 128);
     assert_int_equal(out.reused, singles);
     assert_int_equal(world.answers, world.journal.n - singles);
@@ -279,6 +284,249 @@ static void test_reuse(void **state)
     t_world_free(&other);
     ws_ctx_free(ctx);
     ws_ctx_free(ctx2);
+}
+
+/* Of another run only what was timed, or failed, is an answer. */
+static void test_reuse_is_whole(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx, *ctx2;
+
+    (void)state;
+    t_world_case(&other, &ctx2, 1, 1, 3);
+    assert_int_equal(t_world_run(&other, "grid", 0, 1, &out), 0);
+    ws__outcome_clear(ctx2, &out);
+    for (size_t i = 0; i < other.journal.n; i++)
+        other.journal.rec[i].t[0].did = WS__WANT_BUILD;
+    t_world_case(&world, &ctx, 1, 1, 3);
+    world.journal.elsewhere = &other.journal;
+    assert_int_equal(t_world_run(&world, "grid", 0, 5, &out), 0);
+    assert_int_equal(out.reused, 0);
+    assert_int_equal(world.answers, world.journal.n);
+    for (size_t i = 0; i < world.journal.n; i++) /* repeats take no number */
+        assert_int_equal(world.journal.rec[i].q.id, i + 1);
+    ws__outcome_clear(ctx, &out);
+    t_world_free(&world);
+    t_world_free(&other);
+    ws_ctx_free(ctx);
+    ws_ctx_free(ctx2);
+}
+
+/* ---- evidence ------------------------------------------------------------ */
+
+static void set_times(struct ws__trial *t, const double ns[T_SAMPLES])
+{
+    assert_int_equal(t->nsample, T_SAMPLES);
+    memcpy(t->sample_ns, ns, T_SAMPLES * sizeof(*ns));
+}
+
+static const double plain[T_SAMPLES] = {100, 100, 100, 100, 100, 100, 100};
+static const double vague[T_SAMPLES] = {60, 140, 60, 140, 60, 140, 60};
+static const double slower[T_SAMPLES] = {120, 120, 120, 120, 120, 120, 120};
+
+/* Faster by its median, but the interval reaches over 1. */
+static void all_vague(struct t_world *w, const struct ws__question *q,
+                      struct ws__trial *out)
+{
+    set_times(&out[0], t_is_default(w, &q->a) ? plain : vague);
+    if (q->pair)
+        set_times(&out[1], vague);
+}
+
+static void all_slower(struct t_world *w, const struct ws__question *q,
+                       struct ws__trial *out)
+{
+    set_times(&out[0], t_is_default(w, &q->a) ? plain : slower);
+    assert_false(q->pair);
+}
+
+/* The second pair is the best supported, the third has the best median. */
+static void third_flatters(struct t_world *w, const struct ws__question *q,
+                           struct ws__trial *out)
+{
+    static const double b[3][T_SAMPLES] = {
+        {60, 140, 60, 140, 60, 140, 60},
+        {95, 95, 95, 95, 95, 95, 50},
+        {50, 98, 50, 98, 50, 98, 50},
+    };
+
+    if (!q->pair)
+        return;
+    set_times(&out[0], plain);
+    set_times(&out[1], b[w->pairs]);
+}
+
+/* Both drift alike: only their rounds together tell. */
+static void drifting(struct t_world *w, const struct ws__question *q,
+                     struct ws__trial *out)
+{
+    static const double a[T_SAMPLES] = {80, 90, 100, 110, 120, 130, 140};
+
+    (void)w;
+    for (size_t i = 0; q->pair && i < T_SAMPLES; i++) {
+        out[0].sample_ns[i] = a[i];
+        out[1].sample_ns[i] = a[i] * 0.97;
+    }
+}
+
+/* The world after one run by `change`, stopped at answer stop_at. */
+static struct ws__choice *
+evidence(void (*change)(struct t_world *, const struct ws__question *,
+                        struct ws__trial *),
+         size_t stop_at, struct ws__outcome *out, struct ws_ctx **ctx)
+{
+    t_world_case(&world, ctx, 1, 1, 3);
+    world.change = change;
+    world.stop_at = stop_at;
+    assert_int_equal(t_world_run(&world, "grid", 0, 1, out), 0);
+    return &out->choice[0];
+}
+
+static void end_evidence(struct ws__outcome *out, struct ws_ctx *ctx)
+{
+    ws__outcome_clear(ctx, out);
+    t_world_free(&world);
+    ws_ctx_free(ctx);
+}
+
+static void test_evidence(void **state)
+{
+    struct ws__outcome out;
+    struct ws__choice *c;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    for (size_t stop = 0; stop <= 20; stop += 20) {
+        c = evidence(all_vague, stop, &out, &ctx);
+        assert_int_equal(c->confirmed, !stop);
+        assert_true(t_is_default(&world, &c->best.candidate));
+        assert_true(c->speedup.lo >= 1 && c->speedup.hi <= 1);
+        end_evidence(&out, ctx);
+    }
+    c = evidence(all_slower, 0, &out, &ctx); /* no finalist at all */
+    assert_false(c->confirmed);
+    assert_true(t_is_default(&world, &c->best.candidate));
+    end_evidence(&out, ctx);
+
+    c = evidence(third_flatters, 0, &out, &ctx);
+    assert_int_equal(world.pairs, 3);
+    assert_true(c->best.sample_ns[0] == 95);
+    assert_true(c->speedup.lo > 1.05 && c->speedup.hi < 1.06);
+    end_evidence(&out, ctx);
+
+    c = evidence(drifting, 0, &out, &ctx);
+    assert_false(t_is_default(&world, &c->best.candidate));
+    assert_true(c->speedup.lo > 1.03 && c->speedup.hi < 1.04);
+    end_evidence(&out, ctx);
+}
+
+static void all_alike(struct t_world *w, const struct ws__question *q,
+                      struct ws__trial *out)
+{
+    (void)w;
+    set_times(&out[0], plain);
+    if (q->pair)
+        set_times(&out[1], plain);
+}
+
+/* Of equals the first that were screened are compared. */
+static void test_ties(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+    size_t at = 1;
+
+    (void)state;
+    evidence(all_alike, 0, &out, &ctx);
+    assert_int_equal(world.pairs, 3);
+    for (size_t i = 0; i < 3; i++) {
+        struct t_record *pair = &world.journal.rec[world.journal.n - 3 + i];
+
+        assert_true(pair->q.pair);
+        assert_true(t_same(&pair->q.b, &world.journal.rec[at++].q.a));
+    }
+    end_evidence(&out, ctx);
+}
+
+static void first_wins(struct t_world *w, const struct ws__question *q,
+                       struct ws__trial *out)
+{
+    (void)w;
+    if (!q->pair)
+        return;
+    set_times(&out[0], plain);
+    set_times(&out[1], slower);
+}
+
+static void second_fails(struct t_world *w, const struct ws__question *q,
+                         struct ws__trial *out)
+{
+    (void)w;
+    if (q->pair)
+        out[1].verdict = WS__V_WRONG;
+}
+
+static void one_right(struct t_world *w, const struct ws__question *q,
+                      struct ws__trial *out)
+{
+    (void)q;
+    if (w->answers != 5)
+        out[0].verdict = WS__V_WRONG;
+    if (w->answers > 50)
+        out[0].verdict = WS__V_OK;
+}
+
+static void test_evidence_without_default(void **state)
+{
+    void (*const change[])(struct t_world *, const struct ws__question *,
+                           struct ws__trial *) = {first_wins, second_fails};
+    struct t_record *last;
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(change); i++) {
+        t_world_case(&world, &ctx, 1, 1, 3);
+        world.default_fails = true;
+        world.change = change[i];
+        assert_int_equal(t_world_run(&world, "grid", 0, 1, &out), 0);
+        last = &world.journal.rec[world.journal.n - 1];
+        assert_true(last->q.pair);
+        assert_true(t_same(&out.choice[0].best.candidate, &last->q.a));
+        end_evidence(&out, ctx);
+    }
+    /* One alone is measured again alone. */
+    t_world_case(&world, &ctx, 1, 1, 3);
+    world.change = one_right;
+    assert_int_equal(t_world_run(&world, "grid", 40, 1, &out), 0);
+    last = &world.journal.rec[world.journal.n - 1];
+    assert_int_equal(last->q.effort, WS__CONFIRM);
+    assert_false(last->q.pair);
+    end_evidence(&out, ctx);
+}
+
+/* Time that earlier processes spent counts. */
+static void test_time_is_kept(void **state)
+{
+    struct ws__evaluator ev = {&t_evaluator_ops, &world};
+    struct ws__journal j = {&t_journal_ops, &world.journal};
+    struct ws__engine_opts o = {.strategy = "random",
+                                .seed = 1,
+                                .budget_ns = UINT64_C(3600000000000)};
+    struct ws__run run = {.name = "toy"};
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+    size_t answers;
+
+    (void)state;
+    t_world_case(&world, &ctx, 1, 1, 6);
+    assert_int_equal(t_world_run(&world, "random", 10, 1, &out), 0);
+    ws__outcome_clear(ctx, &out);
+    answers = world.answers;
+    world.journal.rec[3].t[0].spent_ns = o.budget_ns;
+    assert_int_equal(ws__engine_run(&world.p, &ev, &j, &run, &o, &out), 0);
+    assert_int_equal(world.answers, answers);
+    end_evidence(&out, ctx);
 }
 
 static void test_default_fails(void **state)
@@ -306,10 +554,12 @@ static void test_default_fails(void **state)
 static void count_progress(void *user, const struct ws__progress *p)
 {
     struct ws__progress *last = user;
+    bool same = last->stage && !strcmp(p->stage, last->stage);
 
-    assert_true(p->done >= last->done);
+    assert_true(!same || p->done >= last->done);
     assert_non_null(p->trial);
     assert_true(p->geomean_speedup >= 1);
+    assert_true(p->best_ns > 0 && p->best_ns <= p->default_ns);
     *last = *p;
 }
 
@@ -329,9 +579,12 @@ static void test_progress(void **state)
     (void)state;
     t_world_case(&world, &ctx, 1, 1, 5);
     assert_int_equal(ws__engine_run(&world.p, &ev, NULL, &run, &o, &out), 0);
-    assert_int_equal(last.done, 12);
-    assert_int_equal(last.planned, 12);
-    assert_string_equal(last.stage, "confirm");
+    assert_string_equal(last.stage, "confirm"); /* there pairs are counted */
+    assert_int_equal(last.planned, 3);
+    assert_int_equal(last.done, last.planned);
+    assert_int_equal(last.left_ns, 0);
+    assert_true(last.best_ns < last.default_ns);
+    assert_int_equal(out.choice[0].verdicts[WS__V_OK], 12);
     ws__outcome_clear(ctx, &out);
     t_world_free(&world);
     ws_ctx_free(ctx);
@@ -423,6 +676,11 @@ int main(void)
         cmocka_unit_test(test_hard_error),
         cmocka_unit_test(test_miss),
         cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_reuse_is_whole),
+        cmocka_unit_test(test_evidence),
+        cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_evidence_without_default),
+        cmocka_unit_test(test_time_is_kept),
         cmocka_unit_test(test_default_fails),
         cmocka_unit_test(test_progress),
         cmocka_unit_test(test_shuffle),

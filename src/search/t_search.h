@@ -149,6 +149,11 @@ struct t_world {
     bool once; /* stop_at: only that answer, once */
     unsigned unfit_one_in;
     uint64_t asked[T_LOG]; /* ids, in order */
+    size_t prefetched;
+    /* Changes an answer; NULL: none. */
+    void (*change)(struct t_world *w, const struct ws__question *q,
+                   struct ws__trial *out);
+    size_t pairs; /* answered so far, for it */
     struct t_journal journal;
 };
 
@@ -205,6 +210,7 @@ static inline int t_trial(struct t_world *w, const struct ws__question *q,
     double cost = t_cost(w, c, q->workload);
 
     t->effort = q->effort;
+    t->spent_ns = 1000;
     t->did = WS__WANT_BUILD;
     if (t_fails(w, c)) {
         t->verdict = WS__V_BUILD;
@@ -241,15 +247,26 @@ static inline int t_answer(void *self, const struct ws__question *q,
     assert_true(w->answers < T_LOG);
     w->asked[w->answers++] = q->id;
     WS_TRY(t_trial(w, q, &q->a, &out[0]));
-    if (!q->pair)
-        return 0;
-    WS_TRY(t_trial(w, q, &q->b, &out[1]));
-    out[0].block = out[1].block = q->id;
+    if (q->pair) {
+        WS_TRY(t_trial(w, q, &q->b, &out[1]));
+        out[0].block = out[1].block = q->id;
+    }
+    if (w->change)
+        w->change(w, q, out);
+    w->pairs += q->pair;
+    return 0;
+}
+
+static inline int t_prefetch(void *self, const struct ws__question *q, size_t n)
+{
+    (void)q;
+    ((struct t_world *)self)->prefetched += n;
     return 0;
 }
 
 static const struct ws__evaluator_ops t_evaluator_ops = {.abi = 1,
                                                          .name = "bowl",
+                                                         .prefetch = t_prefetch,
                                                          .answer = t_answer};
 
 static inline int t_fits(void *user, const struct ws__candidate *c,

@@ -53,7 +53,7 @@ static const char *const kept_sql[WS__NSTORE_SQL] = {
         "SELECT " WS__SQL_TRIAL " FROM trial t JOIN run r ON r.id = t.run "
         "WHERE t.candidate_hash = ?1 AND t.workload_hash = ?2 "
         "AND r.device = ?3 AND t.effort >= ?4 AND (t.did & ?5) = ?5 "
-        "AND t.part = 0 AND t.verdict NOT IN (4, 5) "
+        "AND t.part = 0 AND t.verdict NOT IN (4, 5, 8) "
         "ORDER BY t.effort DESC, t.id DESC LIMIT 1",
     [WS__SQL_VALUE_GET] = "SELECT value FROM value WHERE run = ? AND key = ?",
     [WS__SQL_VALUE_PUT] =

@@ -291,6 +291,8 @@ static void test_find(void **state)
         .verdict = WS__V_CRASH);
     ADD(&run, 6, false, .candidate_hash = {4, 0}, .did = 7,
         .verdict = WS__V_HANG);
+    ADD(&run, 7, false, .candidate_hash = {4, 0}, .did = 7,
+        .verdict = WS__V_MEMORY);
     ADD(&foreign, 1, false, .candidate_hash = {4, 0}, .did = 7,
         .verdict = WS__V_OK);
     assert_int_equal(find(j, 4, WS__SCREEN, 1, &id), 0);

@@ -20,8 +20,7 @@ static void opencl_close(void *dev)
         ws__ocl_unload_module(d, (uint32_t)i + 1);
     for (size_t i = 0; i < d->nbuffer; i++)
         ws__ocl_release(d, (uint32_t)i + 1);
-    if (d->api.lib)
-        ws__ocl_tools_free(d);
+    ws__ocl_tools_free(d);
     if (d->queue)
         d->api.ReleaseCommandQueue(d->queue);
     if (d->context)
@@ -35,32 +34,34 @@ static void opencl_close(void *dev)
 
 static int start(struct ws__ocl *d, uint32_t index)
 {
-    int32_t e;
+    int32_t e = 0;
 
-    WS_TRY(ws__ocl_load(d->ctx, &d->api));
     WS_TRY(ws__ocl_pick(d, index));
     d->context = d->api.CreateContext(NULL, 1, &d->device, NULL, NULL, &e);
     if (!d->context)
-        return ws__ocl_fail(d->ctx, e, "make a context on the device");
+        return ws__ocl_fail(d->ctx, WS_EDEVICE, e,
+                            "make a context on the device");
     d->queue = d->api.CreateCommandQueue(d->context, d->device,
                                          OCL_QUEUE_PROFILING_ENABLE, &e);
     if (!d->queue)
-        return ws__ocl_fail(d->ctx, e, "make a queue on the device");
+        return ws__ocl_fail(d->ctx, WS_EDEVICE, e,
+                            "make a queue on the device");
     return 0;
 }
 
-/* The cache folder has come through the environment: see cache_env. */
-static int opencl_open(struct ws_ctx *ctx, uint32_t index,
-                       const char *cache_dir, void **dev)
+int ws__ocl_open_with(struct ws_ctx *ctx, struct ocl_api *api, uint32_t index,
+                      void **dev)
 {
     struct ws__ocl *d = ws__alloc(ctx, 1, sizeof(*d));
     int rc;
 
-    (void)cache_dir;
     *dev = NULL;
-    if (!d)
+    if (!d) {
+        ws__ocl_unload(api);
         return WS_ENOMEM;
+    }
     d->ctx = ctx;
+    d->api = *api;
     rc = start(d, index);
     if (rc < 0) {
         opencl_close(d);
@@ -68,6 +69,18 @@ static int opencl_open(struct ws_ctx *ctx, uint32_t index,
     }
     *dev = d;
     return 0;
+}
+
+/* The cache folder has come through the environment: see cache_env. */
+static int opencl_open(struct ws_ctx *ctx, uint32_t index,
+                       const char *cache_dir, void **dev)
+{
+    struct ocl_api api;
+
+    (void)cache_dir;
+    *dev = NULL;
+    WS_TRY(ws__ocl_load(ctx, &api));
+    return ws__ocl_open_with(ctx, &api, index, dev);
 }
 
 static const struct ws__device_info *opencl_info(void *dev)

@@ -59,6 +59,11 @@ struct ws__ocl {
     uint64_t flush_bytes;
 };
 
+/* device_opencl.c: opens with functions that the caller found, as tests that
+ * put others in between do. Takes the library of *api, also on failure. */
+int ws__ocl_open_with(struct ws_ctx *ctx, struct ocl_api *api, uint32_t index,
+                      void **dev);
+
 /* opencl_probe.c */
 int ws__ocl_probe(struct ws_ctx *ctx, struct ws__device_list *out);
 /* Finds the index-th usable device. */
@@ -79,7 +84,8 @@ int ws__ocl_fill_event(struct ws__ocl *d, uint32_t handle, uint32_t pattern,
 int ws__ocl_copy(void *dev, uint32_t to, uint32_t from);
 int ws__ocl_guard(void *dev, uint32_t handle, int64_t *offset);
 struct ocl_buffer *ws__ocl_buffer(struct ws__ocl *d, uint32_t handle);
-int ws__ocl_finish(struct ws__ocl *d, const char *what);
+/* stage: as for ws__ocl_fail. */
+int ws__ocl_finish(struct ws__ocl *d, int stage, const char *what);
 
 /* opencl_tools.c */
 int ws__ocl_hash(void *dev, uint32_t handle, uint64_t *out);
@@ -95,7 +101,6 @@ int ws__ocl_compile(struct ws__ocl *d, const char *source, const char *options,
 /* A kernel of a module, made when first asked for; NULL: error set. */
 struct ocl_entry *ws__ocl_entry(struct ws__ocl *d, uint32_t module,
                                 const char *name);
-void ws__ocl_pool_free(struct ws__ocl *d);
 
 /* opencl_run.c */
 int ws__ocl_launch(struct ws__ocl *d, const struct ws__dev_launch *l,

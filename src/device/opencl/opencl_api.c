@@ -15,6 +15,15 @@ static const struct {
         {OCL_PLATFORM_NOT_FOUND, "CL_PLATFORM_NOT_FOUND_KHR", WS_ENODRIVER},
 };
 
+static const struct {
+    uint32_t value;
+    const char *name;
+} constants[] = {
+#define WS_X(name, value) {(value), "CL_" #name},
+    OCL_CONSTANTS(WS_X)
+#undef WS_X
+};
+
 const char *ws__ocl_error_name(int32_t error)
 {
     for (size_t i = 0; i < WS_COUNT(errors); i++)
@@ -23,14 +32,34 @@ const char *ws__ocl_error_name(int32_t error)
     return NULL;
 }
 
-int ws__ocl_fail(struct ws_ctx *ctx, int32_t error, const char *what)
+const char *ws__ocl_constant_name(uint32_t value)
 {
+    for (size_t i = 0; i < WS_COUNT(constants); i++)
+        if (constants[i].value == value)
+            return constants[i].name;
+    return "a property";
+}
+
+static int code_of(int stage, int32_t error)
+{
+    int own = WS_EDEVICE;
+
     for (size_t i = 0; i < WS_COUNT(errors); i++)
         if (errors[i].error == error)
-            return ws__fail(ctx, errors[i].code, "cannot %s: %s", what,
-                            errors[i].name);
-    return ws__fail(ctx, WS_EDEVICE, "cannot %s: OpenCL error %d", what,
-                    (int)error);
+            own = errors[i].code;
+    if (own == WS_EDEVICE || own == WS_ENODEVICE || own == WS_ENODRIVER)
+        return own;
+    return own == WS_EDEVMEM && stage != WS_EBUILD ? own : stage;
+}
+
+int ws__ocl_fail(struct ws_ctx *ctx, int stage, int32_t error, const char *what)
+{
+    const char *name = ws__ocl_error_name(error);
+    int code = code_of(stage, error);
+
+    if (name)
+        return ws__fail(ctx, code, "cannot %s: %s", what, name);
+    return ws__fail(ctx, code, "cannot %s: OpenCL error %d", what, (int)error);
 }
 
 int ws__ocl_load(struct ws_ctx *ctx, struct ocl_api *api)

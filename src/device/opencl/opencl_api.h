@@ -73,7 +73,8 @@ enum ocl_constant {
 
 #define OCL_DEVICE_TYPE_ALL ((uint64_t)0xffffffff) /* no enumerator fits */
 
-/* Errors: name after CL_, value, what it means for a candidate (a WS_E). */
+/* Errors: name after CL_, value, what each says by itself (a WS_E); see
+ * ws__ocl_fail for what the call that failed makes of it. */
 #define OCL_ERRORS(X)                                                          \
     X(DEVICE_NOT_FOUND, -1, ENODEVICE)                                         \
     X(DEVICE_NOT_AVAILABLE, -2, ENODEVICE)                                     \
@@ -119,6 +120,12 @@ enum ocl_constant {
 
 /* Of the loader, from an extension's header. */
 #define OCL_PLATFORM_NOT_FOUND (-1001)
+
+enum ocl_error {
+#define WS_X(name, value, code) OCL_##name = (value),
+    OCL_ERRORS(WS_X)
+#undef WS_X
+};
 
 /* result, name after cl, arguments. Handles that we do not use are void *. */
 #define OCL_FUNCTIONS(X)                                                       \
@@ -189,8 +196,17 @@ struct ocl_api {
 /* WS_ENODRIVER with the packages to install. */
 int ws__ocl_load(struct ws_ctx *ctx, struct ocl_api *api);
 void ws__ocl_unload(struct ocl_api *api);
-/* Sets the error "cannot <what>: CL_NAME" and returns the code it means. */
-int ws__ocl_fail(struct ws_ctx *ctx, int32_t error, const char *what);
+/* Sets the error "cannot <what>: CL_NAME" and returns its code. Drivers use
+ * one error for many things ("out of resources" is a kernel too large for the
+ * compiler, no memory, a launch too wide, and a kernel that crashed), so the
+ * call decides: `stage` is WS_EBUILD, WS_EDEVMEM or WS_ELAUNCH where what was
+ * asked for may be to blame, else WS_EDEVICE. Errors of the device or the
+ * driver, and those that we do not know, keep their own code; so does a lack
+ * of memory outside of a build. */
+int ws__ocl_fail(struct ws_ctx *ctx, int stage, int32_t error,
+                 const char *what);
 const char *ws__ocl_error_name(int32_t error); /* "CL_..." or NULL */
+/* "CL_DEVICE_NAME": of what can be asked for, else "a property". */
+const char *ws__ocl_constant_name(uint32_t value);
 
 #endif

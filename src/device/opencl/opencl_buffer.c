@@ -21,11 +21,11 @@ static uint64_t round_up(uint64_t v, uint64_t to)
     return (v + to - 1) / to * to;
 }
 
-int ws__ocl_finish(struct ws__ocl *d, const char *what)
+int ws__ocl_finish(struct ws__ocl *d, int stage, const char *what)
 {
     int32_t e = d->api.Finish(d->queue);
 
-    return e ? ws__ocl_fail(d->ctx, e, what) : 0;
+    return e ? ws__ocl_fail(d->ctx, stage, e, what) : 0;
 }
 
 struct ocl_buffer *ws__ocl_buffer(struct ws__ocl *d, uint32_t handle)
@@ -54,27 +54,30 @@ static int place(struct ws__ocl *d, uint32_t *handle)
     return 0;
 }
 
-static int fill_range(struct ws__ocl *d, ocl_mem mem, uint32_t pattern,
-                      uint64_t from, uint64_t bytes, ocl_event *event)
+static int fill_range(struct ws__ocl *d, int stage, ocl_mem mem,
+                      uint32_t pattern, uint64_t from, uint64_t bytes,
+                      ocl_event *event)
 {
     int32_t e =
         d->api.EnqueueFillBuffer(d->queue, mem, &pattern, sizeof(pattern),
                                  (size_t)from, (size_t)bytes, 0, NULL, event);
 
-    return e ? ws__ocl_fail(d->ctx, e, "fill memory of the device") : 0;
+    return e ? ws__ocl_fail(d->ctx, stage, e, "fill memory of the device") : 0;
 }
 
-/* Touches all pages that matter, so memory that is not there shows now. */
+/* Drivers take memory when it is first used: here, so that what is not there
+ * shows in the allocation. */
 static int fill_guard(struct ws__ocl *d, const struct ocl_buffer *b)
 {
     uint64_t tail = (b->lead + b->bytes) / 4 * 4;
 
     if (b->lead)
-        WS_TRY(fill_range(d, b->mem, WS__GUARD_PATTERN, 0, b->lead, NULL));
-    if (tail < b->total)
-        WS_TRY(fill_range(d, b->mem, WS__GUARD_PATTERN, tail, b->total - tail,
+        WS_TRY(fill_range(d, WS_EDEVMEM, b->mem, WS__GUARD_PATTERN, 0, b->lead,
                           NULL));
-    return ws__ocl_finish(d, "fill a guard zone");
+    if (tail < b->total)
+        WS_TRY(fill_range(d, WS_EDEVMEM, b->mem, WS__GUARD_PATTERN, tail,
+                          b->total - tail, NULL));
+    return ws__ocl_finish(d, WS_EDEVMEM, "fill a guard zone");
 }
 
 static void drop(struct ws__ocl *d, struct ocl_buffer *b)
@@ -86,30 +89,24 @@ static void drop(struct ws__ocl *d, struct ocl_buffer *b)
     memset(b, 0, sizeof(*b));
 }
 
-static int no_memory(struct ws__ocl *d, uint64_t bytes, const char *why)
-{
-    return ws__fail(d->ctx, WS_EDEVMEM,
-                    "device has no %llu bytes for a buffer: %s",
-                    (unsigned long long)bytes, why);
-}
-
 static int create(struct ws__ocl *d, struct ocl_buffer *b)
 {
     struct ocl_region r = {(size_t)b->lead,
                            (size_t)(b->bytes ? b->bytes : d->align)};
-    const char *name;
-    int32_t e;
+    char what[64];
+    int32_t e = 0;
 
     b->mem = d->api.CreateBuffer(d->context, OCL_MEM_READ_WRITE,
                                  (size_t)b->total, NULL, &e);
     if (!b->mem) {
-        name = ws__ocl_error_name(e);
-        return no_memory(d, b->total, name ? name : "unknown error");
+        snprintf(what, sizeof(what), "make a buffer of %llu bytes",
+                 (unsigned long long)b->total);
+        return ws__ocl_fail(d->ctx, WS_EDEVMEM, e, what);
     }
     b->sub = d->api.CreateSubBuffer(b->mem, OCL_MEM_READ_WRITE,
                                     OCL_BUFFER_CREATE_TYPE_REGION, &r, &e);
     if (!b->sub)
-        return ws__ocl_fail(d->ctx, e, "make a sub-buffer");
+        return ws__ocl_fail(d->ctx, WS_EDEVMEM, e, "make a sub-buffer");
     return fill_guard(d, b);
 }
 
@@ -123,7 +120,10 @@ int ws__ocl_alloc(void *dev, uint64_t bytes, uint32_t guard, uint32_t shift,
 
     *handle = 0;
     if (bytes > d->info.max_alloc_bytes)
-        return no_memory(d, bytes, "more than its largest allocation");
+        return ws__fail(d->ctx, WS_EDEVMEM,
+                        "device has no %llu bytes for a buffer: more than its "
+                        "largest allocation",
+                        (unsigned long long)bytes);
     WS_TRY(place(d, &at));
     b.lead = round_up(guard, d->align) + round_up(shift, d->align);
     b.total = round_up(b.lead + (bytes ? bytes : d->align) + guard, d->align);
@@ -171,7 +171,7 @@ int ws__ocl_write(void *dev, uint32_t handle, uint64_t offset, const void *from,
     e = d->api.EnqueueWriteBuffer(d->queue, b->mem, OCL_TRUE,
                                   (size_t)(b->lead + offset), (size_t)bytes,
                                   from, 0, NULL, NULL);
-    return e ? ws__ocl_fail(d->ctx, e, "write to the device") : 0;
+    return e ? ws__ocl_fail(d->ctx, WS_EDEVICE, e, "write to the device") : 0;
 }
 
 static int read_raw(struct ws__ocl *d, const struct ocl_buffer *b,
@@ -181,7 +181,7 @@ static int read_raw(struct ws__ocl *d, const struct ocl_buffer *b,
         d->api.EnqueueReadBuffer(d->queue, b->mem, OCL_TRUE, (size_t)from,
                                  (size_t)bytes, to, 0, NULL, NULL);
 
-    return e ? ws__ocl_fail(d->ctx, e, "read from the device") : 0;
+    return e ? ws__ocl_fail(d->ctx, WS_EDEVICE, e, "read from the device") : 0;
 }
 
 int ws__ocl_read(void *dev, uint32_t handle, uint64_t offset, void *to,
@@ -206,7 +206,9 @@ int ws__ocl_fill_event(struct ws__ocl *d, uint32_t handle, uint32_t pattern,
     whole = b->bytes / 4 * 4;
     if (b->bytes > whole)
         WS_TRY(ws__ocl_write(d, handle, whole, &pattern, b->bytes - whole));
-    return whole ? fill_range(d, b->mem, pattern, b->lead, whole, event) : 0;
+    return whole ? fill_range(d, WS_EDEVICE, b->mem, pattern, b->lead, whole,
+                              event)
+                 : 0;
 }
 
 int ws__ocl_fill(void *dev, uint32_t handle, uint32_t pattern)
@@ -230,7 +232,7 @@ int ws__ocl_copy(void *dev, uint32_t to, uint32_t from)
     e = d->api.EnqueueCopyBuffer(d->queue, b->mem, a->mem, (size_t)b->lead,
                                  (size_t)a->lead, (size_t)a->bytes, 0, NULL,
                                  NULL);
-    return e ? ws__ocl_fail(d->ctx, e, "copy on the device") : 0;
+    return e ? ws__ocl_fail(d->ctx, WS_EDEVICE, e, "copy on the device") : 0;
 }
 
 /* First damaged byte of [from, to) of the memory: 1 and *at, or 0. */

@@ -94,7 +94,7 @@ static const char *first_error(const char *log)
 
 static int build_fail(struct ws__ocl *d, int32_t e, const char *log)
 {
-    int rc = ws__ocl_fail(d->ctx, e, "build the kernel");
+    int rc = ws__ocl_fail(d->ctx, WS_EBUILD, e, "build the kernel");
 
     if (rc == WS_EBUILD && log)
         ws__fail(d->ctx, WS_EBUILD, "%s", first_error(log));
@@ -106,13 +106,13 @@ int ws__ocl_compile(struct ws__ocl *d, const char *source, const char *options,
 {
     ocl_program p;
     char *words;
-    int32_t e;
+    int32_t e = 0;
     int rc = 0;
 
     *out = NULL;
     p = d->api.CreateProgramWithSource(d->context, 1, &source, NULL, &e);
     if (!p)
-        return ws__ocl_fail(d->ctx, e, "make a program");
+        return ws__ocl_fail(d->ctx, WS_EBUILD, e, "make a program");
     e = d->api.BuildProgram(p, 1, &d->device, options, NULL, NULL);
     words = build_log(d, p);
     if (e)
@@ -168,30 +168,45 @@ static int place(struct ws__ocl *d, uint32_t *handle)
     return 0;
 }
 
+static int make_kernel(struct ws__ocl *d, ocl_program program, const char *name,
+                       struct ocl_entry *out)
+{
+    char what[128];
+    int32_t e = 0;
+
+    out->kernel = d->api.CreateKernel(program, name, &e);
+    if (!out->kernel && e == OCL_INVALID_KERNEL_NAME)
+        return ws__fail(d->ctx, WS_EBUILD, "no kernel '%s' in the source",
+                        name);
+    if (out->kernel)
+        e = d->api.GetKernelInfo(out->kernel, OCL_KERNEL_NUM_ARGS,
+                                 sizeof(out->nargs), &out->nargs, NULL);
+    if (!e)
+        return 0;
+    snprintf(what, sizeof(what), "%s '%.64s'",
+             out->kernel ? "count the arguments of" : "make the kernel", name);
+    return ws__ocl_fail(d->ctx, WS_EBUILD, e, what);
+}
+
 static int add_entry(struct ws__ocl *d, struct ocl_module *m, const char *name,
                      struct ocl_entry **out)
 {
     struct ocl_entry e = {0};
     void *items = m->entry;
-    int32_t error;
+    int rc;
 
     WS_TRY(
         ws__grow(d->ctx, &items, &m->entry_cap, m->nentry, sizeof(*m->entry)));
     m->entry = items;
-    e.kernel = d->api.CreateKernel(m->program, name, &error);
-    if (!e.kernel) {
-        ws__ocl_fail(d->ctx, error, "make the kernel");
-        return ws__fail(d->ctx, d->ctx->err.code,
-                        "no kernel '%s' in the source (%s)", name,
-                        ws__ocl_error_name(error) ? ws__ocl_error_name(error)
-                                                  : "unknown error");
+    rc = make_kernel(d, m->program, name, &e);
+    if (rc == 0) {
+        e.name = ws__strdup(d->ctx, name);
+        rc = e.name ? 0 : WS_ENOMEM;
     }
-    d->api.GetKernelInfo(e.kernel, OCL_KERNEL_NUM_ARGS, sizeof(e.nargs),
-                         &e.nargs, NULL);
-    e.name = ws__strdup(d->ctx, name);
-    if (!e.name) {
-        d->api.ReleaseKernel(e.kernel);
-        return WS_ENOMEM;
+    if (rc < 0) {
+        if (e.kernel)
+            d->api.ReleaseKernel(e.kernel);
+        return rc;
     }
     m->entry[m->nentry] = e;
     *out = &m->entry[m->nentry++];
@@ -290,7 +305,7 @@ static int ask_binary(struct ws__ocl *d, const struct ws__build *b,
 
 /* --- the first launch --------------------------------------------------- */
 
-void ws__ocl_pool_free(struct ws__ocl *d)
+static void pool_free(struct ws__ocl *d)
 {
     for (size_t i = 0; i < d->npool; i++)
         ws__ocl_release(d, d->pool[i].buffer);
@@ -353,31 +368,35 @@ static int launch_hint(struct ws__ocl *d, const struct ws__build *b,
 
     for (size_t i = 0; i < hint->narg; i++)
         WS_TRY(bind_hint(d, b, &hint->arg[i], &arg[i]));
-    WS_TRY(ws__ocl_finish(d, "prepare the first launch"));
+    WS_TRY(ws__ocl_finish(d, WS_EDEVICE, "prepare the first launch"));
     memcpy(l.grid, hint->grid, sizeof(l.grid));
     memcpy(l.block, hint->block, sizeof(l.block));
     ws__log(d->ctx, WS_LOG_DEBUG, "the first launch of '%s'", hint->entry);
     if (ws__ocl_launch(d, &l, NULL) < 0 ||
-        ws__ocl_finish(d, "run the kernel") < 0)
+        ws__ocl_finish(d, WS_ELAUNCH, "run the kernel") < 0)
         return ws__error_prefix(d->ctx, "first launch of '%s'", hint->entry);
     return 0;
 }
 
 /* Too large to keep, or written to beyond its ends (the verdict will say so):
  * gone. */
-static void tidy_pool(struct ws__ocl *d)
+static int tidy_pool(struct ws__ocl *d)
 {
     uint64_t kept = 0;
     int64_t offset;
 
     for (size_t i = 0; i < d->npool; i++) {
+        int rc = 1;
+
         kept += d->pool[i].bytes;
-        if (kept > POOL_KEPT_BYTES ||
-            ws__ocl_guard(d, d->pool[i].buffer, &offset) != 0) {
-            ws__ocl_pool_free(d);
-            return;
+        if (kept <= POOL_KEPT_BYTES)
+            rc = ws__ocl_guard(d, d->pool[i].buffer, &offset);
+        if (rc) {
+            pool_free(d);
+            return rc < 0 ? rc : 0;
         }
     }
+    return 0;
 }
 
 static int launch_hints(struct ws__ocl *d, const struct ws__build *b,
@@ -391,13 +410,11 @@ static int launch_hints(struct ws__ocl *d, const struct ws__build *b,
         rc = launch_hint(d, b, module, &b->hint[i]);
     /* No room for a rehearsal: the real run has buffers of its own. */
     if (rc == WS_EDEVMEM) {
-        ws__ocl_pool_free(d);
+        pool_free(d);
         ws__error_clear(d->ctx);
         rc = 0;
     }
-    if (rc == 0)
-        tidy_pool(d);
-    return rc;
+    return rc < 0 ? rc : tidy_pool(d);
 }
 
 /* --- a build ------------------------------------------------------------ */

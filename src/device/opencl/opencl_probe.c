@@ -16,63 +16,83 @@
 #define MAX_PLATFORMS 16
 #define MAX_DEVICES 64
 
-static void device_text(const struct ocl_api *api, ocl_device dev,
-                        uint32_t what, char *out, size_t n)
+/* Asking one device. A question that fails is remembered, so that a device
+ * of which we know half is never taken for another one: no property is
+ * guessed, least of all one of the identity. */
+struct asking {
+    const struct ocl_api *api;
+    ocl_platform platform;
+    ocl_device dev;
+    uint32_t what; /* the first question that failed, */
+    int32_t error; /* and how; 0: none did */
+};
+
+static void note_failure(struct asking *a, int32_t e, uint32_t what)
+{
+    if (e && !a->error) {
+        a->error = e;
+        a->what = what;
+    }
+}
+
+static void device_get(struct asking *a, uint32_t what, void *p, size_t n)
+{
+    note_failure(a, a->api->GetDeviceInfo(a->dev, what, n, p, NULL), what);
+}
+
+static void device_text(struct asking *a, uint32_t what, char *out, size_t n)
 {
     char text[512] = "";
-    size_t len = 0;
 
-    if (api->GetDeviceInfo(dev, what, sizeof(text) - 1, text, &len))
-        text[0] = '\0';
-    text[sizeof(text) - 1] = '\0';
+    device_get(a, what, text, sizeof(text) - 1);
     snprintf(out, n, "%s", text);
 }
 
-static void platform_text(const struct ocl_api *api, ocl_platform p,
-                          uint32_t what, char *out, size_t n)
+static void platform_text(struct asking *a, uint32_t what, char *out, size_t n)
 {
     char text[512] = "";
 
-    if (api->GetPlatformInfo(p, what, sizeof(text) - 1, text, NULL))
-        text[0] = '\0';
-    text[sizeof(text) - 1] = '\0';
+    note_failure(a,
+                 a->api->GetPlatformInfo(a->platform, what, sizeof(text) - 1,
+                                         text, NULL),
+                 what);
     snprintf(out, n, "%s", text);
 }
 
-static uint64_t device_u64(const struct ocl_api *api, ocl_device dev,
-                           uint32_t what)
+static uint64_t device_u64(struct asking *a, uint32_t what)
 {
     uint64_t v = 0;
 
-    return api->GetDeviceInfo(dev, what, sizeof(v), &v, NULL) ? 0 : v;
+    device_get(a, what, &v, sizeof(v));
+    return v;
 }
 
-static uint32_t device_u32(const struct ocl_api *api, ocl_device dev,
-                           uint32_t what)
+static uint32_t device_u32(struct asking *a, uint32_t what)
 {
     uint32_t v = 0;
 
-    return api->GetDeviceInfo(dev, what, sizeof(v), &v, NULL) ? 0 : v;
+    device_get(a, what, &v, sizeof(v));
+    return v;
 }
 
-static uint64_t device_size(const struct ocl_api *api, ocl_device dev,
-                            uint32_t what)
+static uint64_t device_size(struct asking *a, uint32_t what)
 {
     size_t v = 0;
 
-    return api->GetDeviceInfo(dev, what, sizeof(v), &v, NULL) ? 0 : v;
+    device_get(a, what, &v, sizeof(v));
+    return v;
 }
 
-/* NULL: usable. */
-static const char *why_not(const struct ocl_api *api, ocl_device dev)
+/* NULL: usable, as far as these questions were answered. */
+static const char *why_not(struct asking *a)
 {
-    if (!device_u32(api, dev, OCL_DEVICE_AVAILABLE))
+    if (!device_u32(a, OCL_DEVICE_AVAILABLE))
         return "the driver says that the device is not available";
-    if (!device_u32(api, dev, OCL_DEVICE_COMPILER_AVAILABLE))
+    if (!device_u32(a, OCL_DEVICE_COMPILER_AVAILABLE))
         return "the driver has no compiler for it";
-    if (!device_u32(api, dev, OCL_DEVICE_ENDIAN_LITTLE))
+    if (!device_u32(a, OCL_DEVICE_ENDIAN_LITTLE))
         return "big-endian devices are not supported";
-    if (device_u32(api, dev, OCL_DEVICE_MAX_WORK_ITEM_DIMENSIONS) < 3)
+    if (device_u32(a, OCL_DEVICE_MAX_WORK_ITEM_DIMENSIONS) < 3)
         return "it has fewer than three dimensions";
     return NULL;
 }
@@ -91,76 +111,92 @@ static uint64_t machine_memory(void)
     return bytes < gib ? gib : bytes / gib * gib;
 }
 
-static void describe_identity(const struct ocl_api *api, ocl_platform p,
-                              ocl_device dev, struct ws__identity *id)
+static void describe_identity(struct asking *a, struct ws__identity *id)
 {
     char version[112], language[64];
 
     snprintf(id->family, sizeof(id->family), "opencl");
     snprintf(id->tool, sizeof(id->tool), "%s", WS_VERSION);
-    device_text(api, dev, OCL_DEVICE_NAME, id->device, sizeof(id->device));
-    device_text(api, dev, OCL_DRIVER_VERSION, id->driver, sizeof(id->driver));
-    platform_text(api, p, OCL_PLATFORM_VERSION, version, sizeof(version));
-    device_text(api, dev, OCL_DEVICE_OPENCL_C_VERSION, language,
-                sizeof(language));
+    device_text(a, OCL_DEVICE_NAME, id->device, sizeof(id->device));
+    device_text(a, OCL_DRIVER_VERSION, id->driver, sizeof(id->driver));
+    platform_text(a, OCL_PLATFORM_VERSION, version, sizeof(version));
+    device_text(a, OCL_DEVICE_OPENCL_C_VERSION, language, sizeof(language));
     snprintf(id->compiler, sizeof(id->compiler), "%.40s; %.84s", language,
              version);
-    id->units = device_u32(api, dev, OCL_DEVICE_MAX_COMPUTE_UNITS);
-    id->max_threads =
-        (uint32_t)device_size(api, dev, OCL_DEVICE_MAX_WORK_GROUP_SIZE);
-    id->memory_bytes = device_u64(api, dev, OCL_DEVICE_GLOBAL_MEM_SIZE);
-    id->shared_bytes = device_u64(api, dev, OCL_DEVICE_LOCAL_MEM_SIZE);
-    id->vector_bytes =
-        4 * device_u32(api, dev, OCL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
-    id->is_cpu =
-        (device_u64(api, dev, OCL_DEVICE_TYPE) & OCL_DEVICE_TYPE_CPU) != 0;
+    id->units = device_u32(a, OCL_DEVICE_MAX_COMPUTE_UNITS);
+    id->max_threads = (uint32_t)device_size(a, OCL_DEVICE_MAX_WORK_GROUP_SIZE);
+    id->memory_bytes = device_u64(a, OCL_DEVICE_GLOBAL_MEM_SIZE);
+    id->shared_bytes = device_u64(a, OCL_DEVICE_LOCAL_MEM_SIZE);
+    id->vector_bytes = 4 * device_u32(a, OCL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+    id->is_cpu = (device_u64(a, OCL_DEVICE_TYPE) & OCL_DEVICE_TYPE_CPU) != 0;
     /* GPUs report some first-level cache here (an H200: 4.1 MiB, its L2 has
      * 60): better unknown than too small to flush. */
     if (id->is_cpu) {
-        id->cache_bytes =
-            device_u64(api, dev, OCL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
+        id->cache_bytes = device_u64(a, OCL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
         id->memory_bytes = machine_memory();
     }
     ws__identity_seal(id);
 }
 
-static void describe(const struct ocl_api *api, ocl_platform p, ocl_device dev,
-                     struct ws__device_info *out)
-{
-    size_t items[16] = {0};
+/* What the walk finds. */
+struct found {
+    struct ws__device_info info;
+    ocl_device dev;
+    uint32_t align; /* bytes, of the start of sub-buffers */
     char platform[128];
-    const char *reason = why_not(api, dev);
+};
 
-    memset(out, 0, sizeof(*out));
-    platform_text(api, p, OCL_PLATFORM_NAME, platform, sizeof(platform));
-    if (reason) {
-        char name[128];
+static void describe_usable(struct asking *a, struct found *f)
+{
+    struct ws__device_info *out = &f->info;
+    size_t items[16] = {0};
 
-        device_text(api, dev, OCL_DEVICE_NAME, name, sizeof(name));
-        snprintf(out->name, sizeof(out->name), "opencl");
-        snprintf(out->reason, sizeof(out->reason), "'%s' of '%s': %s", name,
-                 platform, reason);
-        return;
-    }
     out->usable = true;
-    describe_identity(api, p, dev, &out->id);
-    out->max_alloc_bytes = device_u64(api, dev, OCL_DEVICE_MAX_MEM_ALLOC_SIZE);
-    api->GetDeviceInfo(dev, OCL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof(items),
-                       items, NULL);
+    describe_identity(a, &out->id);
+    out->max_alloc_bytes = device_u64(a, OCL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    device_get(a, OCL_DEVICE_MAX_WORK_ITEM_SIZES, items, sizeof(items));
     for (int i = 0; i < 3; i++)
         out->max_block[i] = (uint32_t)items[i];
+    f->align = device_u32(a, OCL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
+    f->align = f->align < 4 ? 4 : f->align;
     snprintf(out->extra, sizeof(out->extra),
-             "platform: %s; clock: %u MHz; usable memory: %llu MiB", platform,
-             device_u32(api, dev, OCL_DEVICE_MAX_CLOCK_FREQUENCY),
-             (unsigned long long)(device_u64(api, dev,
-                                             OCL_DEVICE_GLOBAL_MEM_SIZE) >>
+             "platform: %s; clock: %u MHz; usable memory: %llu MiB",
+             f->platform, device_u32(a, OCL_DEVICE_MAX_CLOCK_FREQUENCY),
+             (unsigned long long)(device_u64(a, OCL_DEVICE_GLOBAL_MEM_SIZE) >>
                                   20));
+}
+
+static void describe(struct ws_ctx *ctx, struct asking *a, struct found *f)
+{
+    char name[128] = "", what[96];
+    const char *reason;
+
+    memset(f, 0, sizeof(*f));
+    f->dev = a->dev;
+    platform_text(a, OCL_PLATFORM_NAME, f->platform, sizeof(f->platform));
+    device_text(a, OCL_DEVICE_NAME, name, sizeof(name));
+    reason = why_not(a);
+    if (!reason && !a->error)
+        describe_usable(a, f);
+    if (a->error) { /* its answers are not worth much then */
+        snprintf(what, sizeof(what), "ask for %s",
+                 ws__ocl_constant_name(a->what));
+        ws__ocl_fail(ctx, WS_EDEVICE, a->error, what);
+        reason = ctx->err.message;
+    }
+    if (!reason)
+        return;
+    memset(&f->info, 0, sizeof(f->info));
+    snprintf(f->info.name, sizeof(f->info.name), "opencl");
+    snprintf(f->info.reason, sizeof(f->info.reason), "'%s' of '%s': %.200s",
+             name, f->platform, reason);
+    ws__error_clear(ctx);
 }
 
 /* --- walking ------------------------------------------------------------ */
 
-typedef int visit_fn(void *user, const struct ocl_api *api, ocl_platform p,
-                     ocl_device dev, const struct ws__device_info *info);
+/* A positive result ends the walk. */
+typedef int visit_fn(void *user, const struct found *f);
 
 static int no_platform(struct ws_ctx *ctx)
 {
@@ -171,31 +207,62 @@ static int no_platform(struct ws_ctx *ctx)
                          "driver of your GPU");
 }
 
-/* A positive result of fn ends the walk. */
+/* A platform that cannot say what it has: one entry that is not usable. */
+static int broken_platform(struct ws_ctx *ctx, struct asking *a, int32_t e,
+                           visit_fn *fn, void *user)
+{
+    struct found f;
+
+    memset(&f, 0, sizeof(f));
+    platform_text(a, OCL_PLATFORM_NAME, f.platform, sizeof(f.platform));
+    ws__ocl_fail(ctx, WS_EDEVICE, e, "list its devices");
+    snprintf(f.info.name, sizeof(f.info.name), "opencl");
+    snprintf(f.info.reason, sizeof(f.info.reason), "platform '%s': %.200s",
+             f.platform, ctx->err.message);
+    ws__error_clear(ctx);
+    return fn(user, &f);
+}
+
+static int walk_platform(struct ws_ctx *ctx, const struct ocl_api *api,
+                         ocl_platform platform, visit_fn *fn, void *user)
+{
+    ocl_device dev[MAX_DEVICES];
+    struct found f;
+    uint32_t n = 0;
+    int rc = 0;
+    int32_t e =
+        api->GetDeviceIDs(platform, OCL_DEVICE_TYPE_ALL, MAX_DEVICES, dev, &n);
+
+    if (e == OCL_DEVICE_NOT_FOUND)
+        return 0;
+    if (e)
+        return broken_platform(ctx,
+                               &(struct asking){.api = api,
+                                                .platform = platform},
+                               e, fn, user);
+    for (uint32_t i = 0; i < n && i < MAX_DEVICES && rc == 0; i++) {
+        struct asking a = {.api = api, .platform = platform, .dev = dev[i]};
+
+        describe(ctx, &a, &f);
+        rc = fn(user, &f);
+    }
+    return rc;
+}
+
 static int walk(struct ws_ctx *ctx, const struct ocl_api *api, visit_fn *fn,
                 void *user)
 {
     ocl_platform platform[MAX_PLATFORMS];
-    ocl_device dev[MAX_DEVICES];
-    struct ws__device_info info;
-    uint32_t np = 0, nd;
+    uint32_t n = 0;
     int rc = 0;
-    int32_t e = api->GetPlatformIDs(MAX_PLATFORMS, platform, &np);
+    int32_t e = api->GetPlatformIDs(MAX_PLATFORMS, platform, &n);
 
-    if (e == OCL_PLATFORM_NOT_FOUND || (!e && !np))
+    if (e == OCL_PLATFORM_NOT_FOUND || (!e && !n))
         return no_platform(ctx);
     if (e)
-        return ws__ocl_fail(ctx, e, "list OpenCL platforms");
-    for (uint32_t p = 0; p < np && p < MAX_PLATFORMS && rc == 0; p++) {
-        nd = 0;
-        if (api->GetDeviceIDs(platform[p], OCL_DEVICE_TYPE_ALL, MAX_DEVICES,
-                              dev, &nd))
-            continue; /* a platform without devices is no error */
-        for (uint32_t i = 0; i < nd && i < MAX_DEVICES && rc == 0; i++) {
-            describe(api, platform[p], dev[i], &info);
-            rc = fn(user, api, platform[p], dev[i], &info);
-        }
-    }
+        return ws__ocl_fail(ctx, WS_EDEVICE, e, "list OpenCL platforms");
+    for (uint32_t i = 0; i < n && i < MAX_PLATFORMS && rc == 0; i++)
+        rc = walk_platform(ctx, api, platform[i], fn, user);
     return rc;
 }
 
@@ -205,15 +272,11 @@ struct probing {
     unsigned usable;
 };
 
-static int probe_visit(void *user, const struct ocl_api *api, ocl_platform p,
-                       ocl_device dev, const struct ws__device_info *info)
+static int probe_visit(void *user, const struct found *f)
 {
     struct probing *v = user;
-    struct ws__device_info named = *info;
+    struct ws__device_info named = f->info;
 
-    (void)api;
-    (void)p;
-    (void)dev;
     if (named.usable)
         snprintf(named.name, sizeof(named.name), "opencl:%u", v->usable++);
     return ws__device_list_add(v->ctx, v->list, &named);
@@ -248,33 +311,29 @@ int ws__ocl_probe(struct ws_ctx *ctx, struct ws__device_list *out)
 struct picking {
     struct ws__ocl *d;
     uint32_t left;
-    ocl_platform platform;
+    char reason[512]; /* of the first device that is not usable */
 };
 
 /* Whose binaries of one source differ from build to build: PoCL's hold what
  * its cache has at that moment, and asking for them compiles the kernel once
  * more (0.4 s for a small one). */
-static bool do_binaries_vary(const struct ocl_api *api, ocl_platform p)
+static bool do_binaries_vary(const char *platform)
 {
-    char name[64];
-
-    platform_text(api, p, OCL_PLATFORM_NAME, name, sizeof(name));
-    return !strcmp(name, "Portable Computing Language");
+    return !strcmp(platform, "Portable Computing Language");
 }
 
-static int pick_visit(void *user, const struct ocl_api *api, ocl_platform p,
-                      ocl_device dev, const struct ws__device_info *info)
+static int pick_visit(void *user, const struct found *f)
 {
     struct picking *v = user;
-    uint32_t align;
 
-    if (!info->usable || v->left--)
+    if (!f->info.usable && !v->reason[0])
+        memcpy(v->reason, f->info.reason, sizeof(v->reason));
+    if (!f->info.usable || v->left--)
         return 0;
-    v->d->info = *info;
-    v->d->device = dev;
-    align = device_u32(api, dev, OCL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
-    v->d->align = align < 4 ? 4 : align;
-    v->d->binaries_vary = do_binaries_vary(api, p);
+    v->d->info = f->info;
+    v->d->device = f->dev;
+    v->d->align = f->align;
+    v->d->binaries_vary = do_binaries_vary(f->platform);
     return 1;
 }
 
@@ -286,8 +345,8 @@ int ws__ocl_pick(struct ws__ocl *d, uint32_t index)
     if (rc < 0)
         return rc;
     if (rc == 0)
-        return ws__fail(d->ctx, WS_ENODEVICE, "no device 'opencl:%u'",
-                        (unsigned)index);
+        return ws__fail(d->ctx, WS_ENODEVICE, "no device 'opencl:%u'%s%s",
+                        (unsigned)index, v.reason[0] ? ": " : "", v.reason);
     snprintf(d->info.name, sizeof(d->info.name), "opencl:%u", (unsigned)index);
     return 0;
 }

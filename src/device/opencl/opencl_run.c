@@ -6,7 +6,8 @@
  * agrees with the host's clock around the launch to within its 30 us for
  * handing a command to another thread, which it leaves out. A driver that
  * has no such times (or sends them back to front) is timed by the clock of
- * the host around the launch and the wait for it.
+ * the host around the launch and the wait for it; one that fails to say is
+ * an error, or samples of two clocks would mix.
  */
 #include "device/opencl/opencl.h"
 
@@ -19,7 +20,7 @@ static int launch_fail(struct ws__ocl *d, int32_t e, const char *entry)
     char what[128];
 
     snprintf(what, sizeof(what), "launch '%.80s'", entry);
-    return ws__ocl_fail(d->ctx, e, what);
+    return ws__ocl_fail(d->ctx, WS_ELAUNCH, e, what);
 }
 
 static int set_arg(struct ws__ocl *d, const struct ocl_entry *k, uint32_t i,
@@ -132,22 +133,33 @@ static int enqueue(struct ws__ocl *d, const struct ws__dev_seq *seq,
     return 0;
 }
 
-static bool event_time(struct ws__ocl *d, ocl_event e, uint32_t what,
-                       uint64_t *ns)
+/* *ns is 0 where the driver keeps no times. */
+static int event_time(struct ws__ocl *d, ocl_event event, uint32_t what,
+                      uint64_t *ns)
 {
-    return e && !d->api.GetEventProfilingInfo(e, what, sizeof(*ns), ns, NULL);
+    int32_t e =
+        d->api.GetEventProfilingInfo(event, what, sizeof(*ns), ns, NULL);
+
+    if (!e)
+        return 0;
+    *ns = 0;
+    if (e == OCL_PROFILING_INFO_NOT_AVAILABLE)
+        return 0;
+    return ws__ocl_fail(d->ctx, WS_EDEVICE, e, "read the time of a command");
 }
 
-static double span_ns(struct ws__ocl *d, const struct span *s, uint64_t wall)
+static int span_ns(struct ws__ocl *d, const struct span *s, uint64_t wall,
+                   double *ns)
 {
-    ocl_event first = s->first ? s->first : s->last;
-    uint64_t begin, end;
+    uint64_t begin = 0, end = 0;
 
-    if (!event_time(d, first, OCL_PROFILING_COMMAND_START, &begin) ||
-        !event_time(d, s->last, OCL_PROFILING_COMMAND_END, &end) ||
-        end <= begin)
-        return (double)wall;
-    return (double)(end - begin);
+    if (s->last) {
+        WS_TRY(event_time(d, s->first ? s->first : s->last,
+                          OCL_PROFILING_COMMAND_START, &begin));
+        WS_TRY(event_time(d, s->last, OCL_PROFILING_COMMAND_END, &end));
+    }
+    *ns = (double)(begin && end > begin ? end - begin : wall);
+    return 0;
 }
 
 static void release_span(struct ws__ocl *d, const struct span *s)
@@ -167,16 +179,16 @@ static int timed(void *dev, const struct ws__dev_seq *seq, uint32_t inner,
     int rc = 0;
 
     *ns = 0;
-    WS_TRY(ws__ocl_finish(d, "prepare a launch"));
+    WS_TRY(ws__ocl_finish(d, WS_EDEVICE, "prepare a launch"));
     if (seq->nlaunch)
         ws__log(d->ctx, WS_LOG_DEBUG, "running '%s'", seq->launch[0].entry);
     begin = ws__now_ns();
     for (uint32_t i = 0; i < inner && rc == 0; i++)
         rc = enqueue(d, seq, &s);
     if (rc == 0)
-        rc = ws__ocl_finish(d, "run the kernel");
+        rc = ws__ocl_finish(d, WS_ELAUNCH, "run the kernel");
     if (rc == 0)
-        *ns = span_ns(d, &s, ws__now_ns() - begin);
+        rc = span_ns(d, &s, ws__now_ns() - begin, ns);
     release_span(d, &s);
     return rc;
 }

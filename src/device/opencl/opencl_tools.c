@@ -70,15 +70,17 @@ static struct walk make_walk(const struct ws__ocl *d, uint64_t bytes)
 
 static int make_kernel(struct ws__ocl *d, const char *name, ocl_kernel *out)
 {
-    int32_t e;
+    int32_t e = 0;
 
     *out = d->api.CreateKernel(d->tools, name, &e);
-    return *out ? 0 : ws__ocl_fail(d->ctx, e, "make a kernel of our own");
+    return *out ? 0
+                : ws__ocl_fail(d->ctx, WS_EDEVICE, e,
+                               "make a kernel of our own");
 }
 
 static int make_tools(struct ws__ocl *d)
 {
-    int32_t e;
+    int32_t e = 0;
 
     if (d->hash && d->flush && d->part)
         return 0;
@@ -92,7 +94,7 @@ static int make_tools(struct ws__ocl *d)
     WS_TRY(make_kernel(d, "ws_flush", &d->flush));
     d->part = d->api.CreateBuffer(d->context, OCL_MEM_READ_WRITE,
                                   GPU_ITEMS * sizeof(uint64_t), NULL, &e);
-    return d->part ? 0 : ws__ocl_fail(d->ctx, e, "make a buffer");
+    return d->part ? 0 : ws__ocl_fail(d->ctx, WS_EDEVICE, e, "make a buffer");
 }
 
 void ws__ocl_tools_free(struct ws__ocl *d)
@@ -133,7 +135,8 @@ static int start(struct ws__ocl *d, ocl_kernel k, ocl_mem mem, uint64_t bytes,
     if (!e)
         e = d->api.EnqueueNDRangeKernel(d->queue, k, 1, NULL, &w.items,
                                         &w.block, 0, NULL, NULL);
-    return e ? ws__ocl_fail(d->ctx, e, "run a kernel of our own") : 0;
+    return e ? ws__ocl_fail(d->ctx, WS_EDEVICE, e, "run a kernel of our own")
+             : 0;
 }
 
 /* Once more over the sum, with the length: lengths are part of the content,
@@ -171,13 +174,13 @@ int ws__ocl_hash(void *dev, uint32_t handle, uint64_t *out)
         sum += part[i];
     ws__free(d->ctx, part);
     *out = finish_hash(sum, b->bytes);
-    return e ? ws__ocl_fail(d->ctx, e, "read a hash") : rc;
+    return e ? ws__ocl_fail(d->ctx, WS_EDEVICE, e, "read a hash") : rc;
 }
 
 int ws__ocl_flush(void *dev, uint64_t bytes)
 {
     struct ws__ocl *d = dev;
-    int32_t e;
+    int32_t e = 0;
 
     WS_TRY(make_tools(d));
     if (!d->flush_mem || d->flush_bytes < bytes) {
@@ -187,7 +190,8 @@ int ws__ocl_flush(void *dev, uint64_t bytes)
         d->flush_mem = d->api.CreateBuffer(d->context, OCL_MEM_READ_WRITE,
                                            (size_t)bytes, NULL, &e);
         if (!d->flush_mem)
-            return ws__ocl_fail(d->ctx, e, "make the buffer for flushing");
+            return ws__ocl_fail(d->ctx, WS_EDEVICE, e,
+                                "make the buffer for flushing");
         d->flush_bytes = bytes;
     }
     return start(d, d->flush, d->flush_mem, bytes, NULL);
