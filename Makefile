@@ -94,7 +94,7 @@ $(G)/table_reference.c: FORCE
 	$(call table,struct ws__native_reference,ws__reference_,$(OPS),ws__native_table,reference/reference.h)
 
 # --- compile and link ------------------------------------------------------
-$(B)/%.o: %.c
+$(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c $< -o $@

@@ -8,6 +8,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,30 +44,85 @@ int cli_exit_code(int status)
     }
 }
 
+json_t *cli_text(const char *s)
+{
+    json_t *j = s ? json_string(s) : json_null();
+    char *copy;
+
+    if (j)
+        return j;
+    copy = strdup(s);
+    for (char *p = copy; p && *p; p++)
+        if ((unsigned char)*p >= 0x80)
+            *p = '?';
+    j = copy ? json_string(copy) : NULL;
+    free(copy);
+    return j;
+}
+
+json_t *cli_real(double v)
+{
+    if (isnan(v))
+        return json_string("nan");
+    if (isinf(v))
+        return json_string(v > 0 ? "inf" : "-inf");
+    return json_real(v);
+}
+
+void cli_put(json_t *obj, const char *key, json_t *value)
+{
+    json_object_set_new(obj, key, value);
+}
+
+static json_t *error_json(const struct ws_error *e)
+{
+    json_t *j = json_object(), *doc = json_object();
+
+    cli_put(j, "code", cli_text(ws_status_name(e->code)));
+    cli_put(j, "status", json_integer(e->code));
+    cli_put(j, "text", cli_text(ws_status_text(e->code)));
+    cli_put(j, "file", cli_text(e->file));
+    cli_put(j, "line", json_integer(e->line));
+    cli_put(j, "column", json_integer(e->column));
+    cli_put(j, "message", cli_text(e->message));
+    cli_put(j, "hint", cli_text(e->hint));
+    cli_put(doc, "error", j);
+    return doc;
+}
+
+/* For a terminal: what a file says may not steer it. */
+static void put_words(const char *s)
+{
+    for (; *s; s++)
+        fputc((unsigned char)*s < 0x20 && *s != '\n' && *s != '\t' ? '?' : *s,
+              stderr);
+}
+
 static void report(struct cli *c, const struct ws_error *e)
 {
+    fflush(stdout);
     if (c->json) {
-        json_t *j =
-            json_pack("{s:{s:s, s:i, s:s, s:s, s:i, s:i, s:s, s:s}}", "error",
-                      "code", ws_status_name(e->code), "status", e->code,
-                      "text", ws_status_text(e->code), "file", e->file, "line",
-                      (int)e->line, "column", (int)e->column, "message",
-                      e->message, "hint", e->hint);
+        json_t *j = error_json(e);
 
-        if (j)
-            json_dumpf(j, stdout, JSON_INDENT(2));
-        puts(j ? "" : "{\"error\": {\"code\": \"WS_ENOMEM\"}}");
+        json_dumpf(j, stdout, JSON_INDENT(2));
+        putchar('\n');
         json_decref(j);
         return;
     }
     fputs("wavesmith: ", stderr);
-    if (e->file[0])
-        fprintf(stderr, "%s:", e->file);
+    if (e->file[0]) {
+        put_words(e->file);
+        fputc(':', stderr);
+    }
     if (e->line)
         fprintf(stderr, "%u:%u:", e->line, e->column);
-    fprintf(stderr, "%s%s\n", e->file[0] || e->line ? " " : "", e->message);
-    if (e->hint[0])
-        fprintf(stderr, "  hint: %s\n", e->hint);
+    fputs(e->file[0] || e->line ? " " : "", stderr);
+    put_words(e->message);
+    if (e->hint[0]) {
+        fputs("\n  hint: ", stderr);
+        put_words(e->hint);
+    }
+    fputc('\n', stderr);
 }
 
 int cli_error(struct cli *c)

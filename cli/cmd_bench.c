@@ -10,18 +10,37 @@
 
 #include "wsrt.h"
 
+static json_t *side_json(const char *kernel, const char *config,
+                         const char *verdict, double ns, double lo, double hi)
+{
+    json_t *j = json_object();
+
+    cli_put(j, "kernel", cli_text(kernel));
+    cli_put(j, "config", cli_text(config));
+    cli_put(j, "verdict", cli_text(verdict));
+    cli_put(j, "median_ns", cli_real(ns));
+    cli_put(j, "lo_ns", cli_real(lo));
+    cli_put(j, "hi_ns", cli_real(hi));
+    return j;
+}
+
 static json_t *row_json(const struct ws_bench_row *r)
 {
-    return json_pack(
-        "{s:s, s:{s:s, s:s, s:s, s:f, s:f, s:f}, s:{s:s, s:s, s:s, s:f, s:f, "
-        "s:f}, s:f, s:f, s:f, s:I, s:s}",
-        "workload", r->workload, "a", "kernel", r->kernel_a, "config",
-        r->config_a, "verdict", r->verdict_a, "median_ns", r->a_ns, "lo_ns",
-        r->a_lo_ns, "hi_ns", r->a_hi_ns, "b", "kernel", r->kernel_b, "config",
-        r->config_b, "verdict", r->verdict_b, "median_ns", r->b_ns, "lo_ns",
-        r->b_lo_ns, "hi_ns", r->b_hi_ns, "ratio", r->ratio, "ratio_lo",
-        r->ratio_lo, "ratio_hi", r->ratio_hi, "samples", (json_int_t)r->samples,
-        "reason", r->reason);
+    json_t *j = json_object();
+
+    cli_put(j, "workload", cli_text(r->workload));
+    cli_put(j, "a",
+            side_json(r->kernel_a, r->config_a, r->verdict_a, r->a_ns,
+                      r->a_lo_ns, r->a_hi_ns));
+    cli_put(j, "b",
+            side_json(r->kernel_b, r->config_b, r->verdict_b, r->b_ns,
+                      r->b_lo_ns, r->b_hi_ns));
+    cli_put(j, "ratio", cli_real(r->ratio));
+    cli_put(j, "ratio_lo", cli_real(r->ratio_lo));
+    cli_put(j, "ratio_hi", cli_real(r->ratio_hi));
+    cli_put(j, "samples", json_integer((json_int_t)r->samples));
+    cli_put(j, "reason", cli_text(r->reason));
+    return j;
 }
 
 static void print_side(const char *name, const char *config,
@@ -197,10 +216,13 @@ static int run(struct cli *c, int argc, char **argv)
     rc = is_pack(pos[0])
              ? bench_pack(c, pos[0], &o, against, rows, &negative)
              : bench_spec(c, pos[0], workloads, &o, against, rows, &negative);
-    if (rc == EXIT_DONE && c->json)
-        return cli_json(c, json_pack("{s:o}", "rows", rows)) ? EXIT_MACHINE
-               : negative                                    ? EXIT_NEGATIVE
-                                                             : EXIT_DONE;
+    if (rc == EXIT_DONE && c->json) {
+        json_t *doc = json_object();
+
+        cli_put(doc, "rows", rows);
+        rc = cli_json(c, doc);
+        return rc ? rc : negative ? EXIT_NEGATIVE : EXIT_DONE;
+    }
     json_decref(rows);
     return rc ? rc : negative ? EXIT_NEGATIVE : EXIT_DONE;
 }

@@ -4,29 +4,45 @@
 #include <stdio.h>
 #include <string.h>
 
+static json_t *errors_json(const struct ws_check_result *r)
+{
+    json_t *j = json_object();
+
+    cli_put(j, "tensor", cli_text(r->tensor));
+    cli_put(j, "elements", json_integer((json_int_t)r->elements));
+    cli_put(j, "bad", json_integer((json_int_t)r->bad));
+    cli_put(j, "nan", json_integer((json_int_t)r->nan));
+    cli_put(j, "unwritten", json_integer((json_int_t)r->unwritten));
+    cli_put(j, "max_abs", cli_real(r->max_abs));
+    cli_put(j, "max_rel", cli_real(r->max_rel));
+    cli_put(j, "rms_error", cli_real(r->rms_err));
+    cli_put(j, "rms_reference", cli_real(r->rms_ref));
+    cli_put(j, "worst_at", cli_text(r->worst_at));
+    cli_put(j, "worst_got", cli_real(r->worst_got));
+    cli_put(j, "worst_want", cli_real(r->worst_want));
+    cli_put(j, "worst_allowed", cli_real(r->allowed));
+    if (!r->bad)
+        return j;
+    cli_put(j, "first_at", cli_text(r->first_at));
+    cli_put(j, "first_got", cli_real(r->first_got));
+    cli_put(j, "first_want", cli_real(r->first_want));
+    return j;
+}
+
 static json_t *to_json(const struct ws_check_result *r)
 {
-    json_t *j =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "kernel",
-                  r->kernel, "config", r->config, "workload", r->workload,
-                  "device", r->device, "verdict", r->verdict, "reason",
-                  r->reason, "build_ns", (json_int_t)r->build_ns, "input_seed",
-                  (json_int_t)r->input_seed);
+    json_t *j = json_object();
 
-    if (!r->judged || !j)
-        return j;
-    json_object_set_new(
-        j, "error",
-        json_pack("{s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:s, s:f, "
-                  "s:f, s:f, s:s, s:f, s:f}",
-                  "tensor", r->tensor, "elements", (json_int_t)r->elements,
-                  "bad", (json_int_t)r->bad, "nan", (json_int_t)r->nan,
-                  "unwritten", (json_int_t)r->unwritten, "max_abs", r->max_abs,
-                  "max_rel", r->max_rel, "rms_error", r->rms_err,
-                  "rms_reference", r->rms_ref, "worst_at", r->worst_at,
-                  "worst_got", r->worst_got, "worst_want", r->worst_want,
-                  "worst_allowed", r->allowed, "first_at", r->first_at,
-                  "first_got", r->first_got, "first_want", r->first_want));
+    cli_put(j, "kernel", cli_text(r->kernel));
+    cli_put(j, "config", cli_text(r->config));
+    cli_put(j, "workload", cli_text(r->workload));
+    cli_put(j, "device", cli_text(r->device));
+    cli_put(j, "verdict", cli_text(r->verdict));
+    cli_put(j, "reason", cli_text(r->reason));
+    cli_put(j, "build_ns", json_integer((json_int_t)r->build_ns));
+    cli_put(j, "input_seed", json_integer((json_int_t)r->input_seed));
+    if (r->judged)
+        cli_put(j, "errors", errors_json(r));
     return j;
 }
 

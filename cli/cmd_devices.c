@@ -5,19 +5,28 @@
 
 static json_t *to_json(const struct ws_device_info *d)
 {
-    if (!d->usable)
-        return json_pack("{s:s, s:s, s:b, s:s}", "name", d->name, "family",
-                         d->family, "usable", 0, "reason", d->reason);
-    return json_pack(
-        "{s:s, s:s, s:b, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:I, "
-        "s:b, s:s}",
-        "name", d->name, "family", d->family, "usable", 1, "device", d->device,
-        "driver", d->driver, "compiler", d->compiler, "units", (int)d->units,
-        "max_threads", (int)d->max_threads, "vector_bytes",
-        (int)d->vector_bytes, "memory_bytes", (json_int_t)d->memory_bytes,
-        "max_alloc_bytes", (json_int_t)d->max_alloc_bytes, "cache_bytes",
-        (json_int_t)d->cache_bytes, "shared_bytes", (json_int_t)d->shared_bytes,
-        "is_cpu", d->is_cpu, "extra", d->extra);
+    json_t *j = json_object();
+
+    cli_put(j, "name", cli_text(d->name));
+    cli_put(j, "family", cli_text(d->family));
+    cli_put(j, "usable", json_boolean(d->usable));
+    if (!d->usable) {
+        cli_put(j, "reason", cli_text(d->reason));
+        return j;
+    }
+    cli_put(j, "device", cli_text(d->device));
+    cli_put(j, "driver", cli_text(d->driver));
+    cli_put(j, "compiler", cli_text(d->compiler));
+    cli_put(j, "units", json_integer(d->units));
+    cli_put(j, "max_threads", json_integer(d->max_threads));
+    cli_put(j, "vector_bytes", json_integer(d->vector_bytes));
+    cli_put(j, "memory_bytes", json_integer((json_int_t)d->memory_bytes));
+    cli_put(j, "max_alloc_bytes", json_integer((json_int_t)d->max_alloc_bytes));
+    cli_put(j, "cache_bytes", json_integer((json_int_t)d->cache_bytes));
+    cli_put(j, "shared_bytes", json_integer((json_int_t)d->shared_bytes));
+    cli_put(j, "is_cpu", json_boolean(d->is_cpu));
+    cli_put(j, "extra", cli_text(d->extra));
+    return j;
 }
 
 static void print(const struct ws_device_info *d)

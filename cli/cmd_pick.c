@@ -35,9 +35,11 @@ static int set_axis(struct cli *c, const struct wsrt_pack *p, const char *word,
     a = wsrt_axis_find(p, name);
     if (a < 0)
         return cli_usage(c, NULL, "the pack has no axis '%s'", name);
+    if (given[a])
+        return cli_usage(c, NULL, "axis '%s' is given twice", name);
     if (wsrt_axis_value(p, (uint32_t)a, eq + 1, &axes[a]) != WSRT_OK)
-        return cli_usage(c, NULL, "'%s' is no value of axis '%s'", eq + 1,
-                         name);
+        return cli_usage(c, "a whole number from 1 on, or the name of a type",
+                         "'%s' is no value of axis '%s'", eq + 1, name);
     given[a] = true;
     return -1;
 }
@@ -67,7 +69,7 @@ static json_t *params_json(const struct wsrt_pack *p, uint32_t variant)
 
     for (uint32_t i = 0; i < wsrt_param_count(p, k); i++)
         json_object_set_new(j, wsrt_param_name(p, k, i),
-                            json_string(wsrt_param_text(p, variant, i)));
+                            cli_text(wsrt_param_text(p, variant, i)));
     return j;
 }
 
@@ -107,6 +109,39 @@ static void print(const struct wsrt_pack *p, const int64_t *axes,
     }
 }
 
+static json_t *axes_json(const struct wsrt_pack *p, const int64_t *axes)
+{
+    json_t *j = json_object();
+
+    for (uint32_t i = 0; i < wsrt_axis_count(p); i++) {
+        const char *t = wsrt_axis_value_text(p, i, axes[i]);
+
+        cli_put(j, wsrt_axis_name(p, i),
+                t ? cli_text(t) : json_integer(axes[i]));
+    }
+    return j;
+}
+
+static json_t *pick_json(const struct wsrt_pack *p, const int64_t *axes,
+                         const struct wsrt_pick *pick)
+{
+    json_t *j = json_object();
+    uint32_t k = wsrt_variant_kernel(p, pick->variant);
+
+    cli_put(j, "shape", axes_json(p, axes));
+    cli_put(j, "kernel", cli_text(wsrt_kernel_name(p, k)));
+    cli_put(j, "variant", json_integer(pick->variant));
+    cli_put(j, "parameters", params_json(p, pick->variant));
+    cli_put(j, "how", cli_text(how_text(pick->how)));
+    if (pick->how == WSRT_DEFAULT)
+        return j;
+    cli_put(j, "tuned_shape", axes_json(p, wsrt_entry_axes(p, pick->entry)));
+    cli_put(j, "distance_octaves", cli_real((double)pick->distance / 65536.0));
+    cli_put(j, "measured_ns", cli_real(pick->time_ns));
+    cli_put(j, "default_ns", cli_real(pick->default_ns));
+    return j;
+}
+
 static int answer(struct cli *c, const struct wsrt_pack *p, const int64_t *axes)
 {
     struct wsrt_pick pick;
@@ -119,18 +154,10 @@ static int answer(struct cli *c, const struct wsrt_pack *p, const int64_t *axes)
     }
     if (rc != WSRT_OK)
         return cli_usage(c, NULL, "cannot pick: %s", wsrt_status_text(rc));
-    if (!c->json) {
-        print(p, axes, &pick);
-        return EXIT_DONE;
-    }
-    return cli_json(
-        c,
-        json_pack("{s:s, s:i, s:o, s:s, s:f, s:f, s:f}", "kernel",
-                  wsrt_kernel_name(p, wsrt_variant_kernel(p, pick.variant)),
-                  "variant", (int)pick.variant, "config",
-                  params_json(p, pick.variant), "how", how_text(pick.how),
-                  "distance_octaves", (double)pick.distance / 65536.0,
-                  "measured_ns", pick.time_ns, "default_ns", pick.default_ns));
+    if (c->json)
+        return cli_json(c, pick_json(p, axes, &pick));
+    print(p, axes, &pick);
+    return EXIT_DONE;
 }
 
 static int run(struct cli *c, int argc, char **argv)

@@ -7,11 +7,12 @@
 struct want {
     bool count, list;
     uint64_t sample, seed, limit;
-    const char *workload, *workloads, *kernel;
+    const char *workload, *kernel, *device;
 };
 
 struct sink {
     struct cli *c;
+    const char *kernel; /* named on each line if there are several */
     json_t *configs;
 };
 
@@ -20,40 +21,73 @@ static int take(void *user, const char *config)
     struct sink *s = user;
 
     if (s->c->json)
-        return json_array_append_new(s->configs, json_string(config));
-    return puts(config) < 0 ? -1 : 0;
+        return json_array_append_new(s->configs, cli_text(config));
+    return printf("%s%s%s\n", s->kernel ? s->kernel : "", s->kernel ? "  " : "",
+                  config) < 0;
 }
 
 static json_t *constraints_json(const struct ws_space_report *r)
 {
     json_t *a = json_array();
 
-    for (size_t i = 0; i < r->nconstraint; i++)
-        json_array_append_new(
-            a, json_pack("{s:s, s:I, s:b, s:b}", "text", r->constraint[i].text,
-                         "removed", (json_int_t)r->constraint[i].removed,
-                         "needs_axes", r->constraint[i].needs_axes,
-                         "needs_device", r->constraint[i].needs_device));
+    for (size_t i = 0; i < r->nconstraint; i++) {
+        const struct ws_space_constraint *k = &r->constraint[i];
+        json_t *j = json_object();
+
+        cli_put(j, "text", cli_text(k->text));
+        cli_put(j, "applied", json_boolean(k->applied));
+        cli_put(j, "removed", json_integer((json_int_t)k->removed));
+        cli_put(j, "needs_axes", json_boolean(k->needs_axes));
+        cli_put(j, "needs_device", json_boolean(k->needs_device));
+        json_array_append_new(a, j);
+    }
     return a;
+}
+
+static json_t *report_json(const struct ws_space_report *r)
+{
+    json_t *j = json_object();
+
+    cli_put(j, "kernel", cli_text(r->kernel));
+    cli_put(j, "parameters", json_integer((json_int_t)r->nparam));
+    cli_put(j, "size", json_integer((json_int_t)r->size));
+    cli_put(j, "valid", json_integer((json_int_t)r->valid));
+    cli_put(j, "constraints", constraints_json(r));
+    return j;
+}
+
+/* How many constraints wait for a shape or a device. */
+static size_t undecided(const struct ws_space_report *r)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->nconstraint; i++)
+        n += !r->constraint[i].applied;
+    return n;
 }
 
 static void print_report(const struct ws_space_report *r, const struct want *w)
 {
-    printf("%s: %zu parameters, %llu configs, %llu valid (%.3g%%)\n", r->kernel,
-           r->nparam, (unsigned long long)r->size, (unsigned long long)r->valid,
+    size_t open = undecided(r);
+
+    printf("%s: %zu parameters, %llu configs, %s%llu valid (%.3g%%)", r->kernel,
+           r->nparam, (unsigned long long)r->size, open ? "at most " : "",
+           (unsigned long long)r->valid,
            r->size ? 100.0 * (double)r->valid / (double)r->size : 0);
+    if (open)
+        printf("; %zu constraints undecided", open);
+    putchar('\n');
     if (w->count)
         return;
     for (size_t i = 0; i < r->nconstraint; i++) {
         const struct ws_space_constraint *k = &r->constraint[i];
 
-        if (k->needs_device)
-            printf("  %16s  %s   (depends on the device)\n", "-", k->text);
-        else if (k->needs_axes && !w->workload)
-            printf("  %16s  %s   (depends on the shape: --workload)\n", "-",
-                   k->text);
-        else
+        if (k->applied)
             printf("  %16llu  %s\n", (unsigned long long)k->removed, k->text);
+        else
+            printf("  %16s  %s   (needs%s%s)\n", "-", k->text,
+                   k->needs_axes ? " --workload" : "",
+                   k->needs_device ? " --device" : "");
     }
     if (r->nconstraint)
         printf("  (removed by each constraint that earlier ones keep)\n");
@@ -67,32 +101,68 @@ static int one_kernel(struct cli *c, struct ws_spec *spec, size_t k,
     json_t *j = NULL;
     int rc = 0;
 
+    if (ws_spec_kernel_count(spec) > 1)
+        s.kernel = ws_spec_kernel_name(spec, k);
     if (w->list || w->sample) {
         s.configs = c->json ? json_array() : NULL;
-        rc = ws_space_each(spec, k, w->workload,
+        rc = ws_space_each(spec, k, w->workload, w->device,
                            w->sample ? w->sample : w->limit, w->sample != 0,
                            w->seed, take, &s);
-        if (rc)
+        if (rc > 0) /* the reader has gone */
+            return EXIT_DONE;
+        if (rc < 0)
             goto failed;
         if (!c->json)
             return EXIT_DONE;
     }
-    if (ws_space_report(spec, k, w->workload, &r) < 0)
+    if (ws_space_report(spec, k, w->workload, w->device, &r) < 0)
         goto failed;
     if (!c->json) {
         print_report(&r, w);
         return EXIT_DONE;
     }
-    j = json_pack("{s:s, s:I, s:I, s:I, s:o}", "kernel", r.kernel, "parameters",
-                  (json_int_t)r.nparam, "size", (json_int_t)r.size, "valid",
-                  (json_int_t)r.valid, "constraints", constraints_json(&r));
+    j = report_json(&r);
     if (s.configs)
-        json_object_set_new(j, "configs", s.configs);
+        cli_put(j, "configs", s.configs);
     json_array_append_new(doc, j);
     return EXIT_DONE;
 failed:
     json_decref(s.configs);
     return cli_error(c);
+}
+
+/* One space: its keys at the top; several: a list. */
+static int print_json(struct cli *c, json_t *spaces)
+{
+    json_t *doc;
+
+    if (json_array_size(spaces) == 1) {
+        doc = json_incref(json_array_get(spaces, 0));
+        json_decref(spaces);
+    } else {
+        doc = json_object();
+        cli_put(doc, "spaces", spaces);
+    }
+    return cli_json(c, doc);
+}
+
+static int no_kernel(struct cli *c, const struct ws_spec *spec,
+                     const char *name)
+{
+    char names[512] = "one of:";
+
+    if (!name)
+        return cli_usage(c,
+                         "put kernel files into the folder kernels/ beside "
+                         "the op",
+                         "the specification has no kernels");
+    for (size_t k = 0; k < ws_spec_kernel_count(spec); k++) {
+        size_t used = strlen(names);
+
+        snprintf(names + used, sizeof(names) - used, " %s",
+                 ws_spec_kernel_name(spec, k));
+    }
+    return cli_usage(c, names, "no kernel '%s' in the specification", name);
 }
 
 static int all_kernels(struct cli *c, struct ws_spec *spec,
@@ -109,20 +179,9 @@ static int all_kernels(struct cli *c, struct ws_spec *spec,
         done++;
     }
     if (rc == EXIT_DONE && !done)
-        rc = cli_usage(c, NULL,
-                       w->kernel ? "no kernel '%s' in '%s'"
-                                 : "there are no kernels in it",
-                       w->kernel ? w->kernel : "", "the specification");
-    if (rc == EXIT_DONE && c->json) {
-        /* One space: its keys at the top; several: a list. */
-        if (done == 1) {
-            json_t *one = json_incref(json_array_get(doc, 0));
-
-            json_decref(doc);
-            return cli_json(c, one);
-        }
-        return cli_json(c, json_pack("{s:o}", "spaces", doc));
-    }
+        rc = no_kernel(c, spec, w->kernel);
+    if (rc == EXIT_DONE && c->json)
+        return print_json(c, doc);
     json_decref(doc);
     return rc;
 }
@@ -138,6 +197,8 @@ static int run(struct cli *c, int argc, char **argv)
         {"seed", "N", "of the sample", CLI_U64, &w.seed},
         {"workload", "AXES", "apply the constraints that read axes too",
          CLI_TEXT, &w.workload},
+        {"device", "D", "apply those that read the device too", CLI_TEXT,
+         &w.device},
         {"kernel", "NAME", "only this kernel", CLI_TEXT, &w.kernel},
         {NULL, NULL, NULL, CLI_FLAG, NULL}};
     const char *pos[1];

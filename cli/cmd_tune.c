@@ -31,10 +31,12 @@ static void format_left(char *out, size_t n, uint64_t left_ns)
         snprintf(out, n, ", %llus left", (unsigned long long)s);
 }
 
+/* What is measured while screening is provisional: it is compared anew, in
+ * turn with the default, before it is believed. */
 static void on_progress(void *user, const struct ws_tune_progress *p)
 {
     struct view *v = user;
-    char line[512], planned[24] = "", left[32], best[80] = "";
+    char line[512], planned[24] = "", left[32] = "", best[80] = "";
     bool new_stage = strcmp(v->stage, p->stage) != 0;
 
     if (!v->columns && !new_stage && p->elapsed_ns < v->last_ns + PLAIN_STEP_NS)
@@ -45,16 +47,19 @@ static void on_progress(void *user, const struct ws_tune_progress *p)
         snprintf(planned, sizeof(planned), "/%llu",
                  (unsigned long long)p->planned);
     if (p->best_ns > 0 && p->default_ns > 0)
-        snprintf(best, sizeof(best), ", best %s (default %s)",
+        snprintf(best, sizeof(best), "best %s (default %s)",
                  cli_time(p->best_ns), cli_time(p->default_ns));
-    format_left(left, sizeof(left), p->left_ns);
+    else
+        snprintf(best, sizeof(best), "%s", p->verdict ? p->verdict : "");
+    /* The first trials build more than they measure: no promise yet. */
+    if (p->done * 8 >= p->planned)
+        format_left(left, sizeof(left), p->left_ns);
     snprintf(line, sizeof(line),
-             "[%s] %llu%s trials, %llu ok, %llu failed%s; %.2fx on average%s; "
-             "%s %s",
+             "[%s] %llu%s %s, %llu ok, %llu failed; about %.2fx%s; %s: %s",
              p->stage, (unsigned long long)p->done, planned,
-             (unsigned long long)p->ok, (unsigned long long)p->failed, best,
-             p->geomean_speedup, left, p->workload ? p->workload : "",
-             p->verdict ? p->verdict : "");
+             strcmp(p->stage, "confirm") ? "trials" : "pairs",
+             (unsigned long long)p->ok, (unsigned long long)p->failed,
+             p->geomean_speedup, left, p->workload ? p->workload : "", best);
     if (v->columns)
         fprintf(stderr, "\r\033[K%.*s", v->columns - 1, line);
     else
@@ -62,57 +67,114 @@ static void on_progress(void *user, const struct ws_tune_progress *p)
     fflush(stderr);
 }
 
-static json_t *row_json(const struct ws_tune_row *r)
+static json_t *verdicts_json(const struct ws_tune_row *r)
 {
     json_t *v = json_object();
 
     for (unsigned i = 0; ws_verdict_name(i); i++)
         if (r->verdicts[i])
-            json_object_set_new(v, ws_verdict_name(i),
-                                json_integer((json_int_t)r->verdicts[i]));
-    return json_pack("{s:s, s:s, s:s?, s:s?, s:f, s:f, s:f, s:f, s:f, s:b, "
-                     "s:o, s:I, s:I}",
-                     "workload", r->workload, "name", r->name, "kernel",
-                     r->kernel, "config", r->config, "default_ns",
-                     r->default_ns, "best_ns", r->best_ns, "speedup",
-                     r->speedup, "speedup_lo", r->speedup_lo, "speedup_hi",
-                     r->speedup_hi, "confirmed", r->confirmed, "verdicts", v,
-                     "trial", (json_int_t)r->trial, "default_trial",
-                     (json_int_t)r->default_trial);
+            cli_put(v, ws_verdict_name(i),
+                    json_integer((json_int_t)r->verdicts[i]));
+    return v;
+}
+
+static json_t *row_json(const struct ws_tune_row *r)
+{
+    json_t *j = json_object();
+
+    cli_put(j, "workload", cli_text(r->workload));
+    cli_put(j, "name", cli_text(r->name));
+    cli_put(j, "attempted", json_boolean(r->attempted));
+    cli_put(j, "kernel", cli_text(r->kernel));
+    cli_put(j, "config", cli_text(r->config));
+    cli_put(j, "changes", cli_text(r->changes));
+    cli_put(j, "default_ns", cli_real(r->default_ns));
+    cli_put(j, "best_ns", cli_real(r->best_ns));
+    cli_put(j, "speedup", cli_real(r->speedup));
+    cli_put(j, "speedup_lo", cli_real(r->speedup_lo));
+    cli_put(j, "speedup_hi", cli_real(r->speedup_hi));
+    cli_put(j, "confirmed", json_boolean(r->confirmed));
+    cli_put(j, "verdicts", verdicts_json(r));
+    cli_put(j, "failure", cli_text(r->failure));
+    cli_put(j, "trial", json_integer((json_int_t)r->trial));
+    cli_put(j, "default_trial", json_integer((json_int_t)r->default_trial));
+    return j;
 }
 
 static int print_json(struct cli *c, const struct ws_tune_result *r)
 {
-    json_t *rows = json_array();
+    json_t *rows = json_array(), *j = json_object();
 
     for (size_t i = 0; i < r->nrow; i++)
         json_array_append_new(rows, row_json(&r->row[i]));
-    return cli_json(c,
-                    json_pack("{s:s, s:s, s:s?, s:I, s:I, s:I, s:f, s:s?, s:o}",
-                              "device", r->device, "store", r->store, "pack",
-                              r->pack, "trials", (json_int_t)r->trials,
-                              "reused", (json_int_t)r->reused, "filtered",
-                              (json_int_t)r->filtered, "geomean_speedup",
-                              r->geomean_speedup, "stopped",
-                              r->stopped ? ws_status_name(r->stopped) : NULL,
-                              "workloads", rows));
+    cli_put(j, "device", cli_text(r->device));
+    cli_put(j, "store", cli_text(r->store));
+    cli_put(j, "pack", cli_text(r->pack));
+    cli_put(j, "trials", json_integer((json_int_t)r->trials));
+    cli_put(j, "reused", json_integer((json_int_t)r->reused));
+    cli_put(j, "filtered", json_integer((json_int_t)r->filtered));
+    cli_put(j, "geomean_speedup", cli_real(r->geomean_speedup));
+    cli_put(j, "stopped",
+            cli_text(r->stopped ? ws_status_name(r->stopped) : NULL));
+    cli_put(j, "workloads", rows);
+    return cli_json(c, j);
+}
+
+static const char *label(const struct ws_tune_row *r)
+{
+    return r->name[0] ? r->name : r->workload;
 }
 
 static void print_row(const struct ws_tune_row *r, int width)
 {
     char range[40] = "not confirmed";
 
-    if (!r->config)
+    if (!r->attempted)
+        snprintf(range, sizeof(range), "not measured");
+    else if (!r->config)
         snprintf(range, sizeof(range), "nothing right");
+    else if (!(r->default_ns > 0))
+        snprintf(range, sizeof(range), "default failed");
     else if (r->speedup_lo == 1 && r->speedup_hi == 1)
         snprintf(range, sizeof(range), "default stays");
     else if (r->confirmed)
         snprintf(range, sizeof(range), "[%.2f, %.2f]", r->speedup_lo,
                  r->speedup_hi);
-    printf("%-*s %10s %10s %7.2fx %-15s %4llu %4llu %4llu\n", width,
-           r->workload, cli_time(r->default_ns), cli_time(r->best_ns),
-           r->speedup, range, (unsigned long long)r->ok,
+    printf("%-*s %10s %10s ", width, label(r), cli_time(r->default_ns),
+           cli_time(r->best_ns));
+    if (r->config && r->default_ns > 0)
+        printf("%7.2fx ", r->speedup);
+    else
+        printf("%8s ", "-");
+    printf("%-15s %4llu %4llu %4llu\n", range, (unsigned long long)r->ok,
            (unsigned long long)r->failed, (unsigned long long)r->filtered);
+}
+
+static void print_choice(const struct ws_tune_row *r, size_t nkernel)
+{
+    printf("  %s\n      ", r->workload);
+    if (!r->config) {
+        puts(r->attempted ? "nothing was right" : "not measured");
+        return;
+    }
+    if (nkernel > 1)
+        printf("%s  ", r->kernel);
+    puts(r->changes[0] ? r->changes : "the default");
+}
+
+static void print_failures(const struct ws_tune_result *r)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < r->nrow; i++) {
+        if (!r->row[i].failure)
+            continue;
+        if (!any)
+            puts("\nfailures (the first of each workload; 'wavesmith check' "
+                 "has the details):");
+        any = true;
+        printf("  %s\n      %s\n", r->row[i].workload, r->row[i].failure);
+    }
 }
 
 static void print_verdicts(const struct ws_tune_result *r)
@@ -135,31 +197,33 @@ static void print_verdicts(const struct ws_tune_result *r)
         putchar('\n');
 }
 
-static void print_table(const struct ws_tune_result *r)
+static void print_table(const struct ws_tune_result *r, size_t nkernel)
 {
     int width = 8;
+    size_t attempted = 0;
 
-    for (size_t i = 0; i < r->nrow; i++)
-        if ((int)strlen(r->row[i].workload) > width)
-            width = (int)strlen(r->row[i].workload);
+    for (size_t i = 0; i < r->nrow; i++) {
+        if ((int)strlen(label(&r->row[i])) > width)
+            width = (int)strlen(label(&r->row[i]));
+        attempted += r->row[i].attempted != 0;
+    }
     printf("%-*s %10s %10s %8s %-15s %4s %4s %4s\n", width, "workload",
            "default", "tuned", "speed-up", "95% interval", "ok", "bad", "filt");
     for (size_t i = 0; i < r->nrow; i++)
         print_row(&r->row[i], width);
-    printf("\nchoices:\n");
+    printf("\nchoices (what differs from the default):\n");
     for (size_t i = 0; i < r->nrow; i++)
-        printf("  %-*s %s%s%s\n", width, r->row[i].workload,
-               r->row[i].config ? r->row[i].kernel : "nothing was right",
-               r->row[i].config ? "  " : "",
-               r->row[i].config ? r->row[i].config : "");
+        print_choice(&r->row[i], nkernel);
+    print_failures(r);
     printf("\n");
     print_verdicts(r);
-    printf("geometric mean of the speed-up: %.2fx over %zu workloads\n",
-           r->geomean_speedup, r->nrow);
-    printf("%llu trials (%llu from the store, %llu filtered without "
-           "building) on %s\n",
+    if (attempted)
+        printf("geometric mean of the speed-up: %.2fx over %zu workloads\n",
+               r->geomean_speedup, attempted);
+    printf("%llu questions answered, defaults and pairs included (%llu from "
+           "the store), on %s\n",
            (unsigned long long)r->trials, (unsigned long long)r->reused,
-           (unsigned long long)r->filtered, r->device);
+           r->device);
     printf("store: %s\n", r->store);
     if (r->pack)
         printf("pack:  %s\n", r->pack);
@@ -187,17 +251,20 @@ static void explain_stop(struct cli *c, const struct ws_tune_result *r)
                     "to continue\n");
 }
 
-static int finish(struct cli *c, struct ws_tune_result *r)
+static int finish(struct cli *c, struct ws_tune_result *r, size_t nkernel)
 {
     int rc = EXIT_DONE;
 
     if (c->json)
         rc = print_json(c, r);
     else
-        print_table(r);
+        print_table(r, nkernel);
+    fflush(stdout);
     if (rc == EXIT_DONE && r->stopped) {
         explain_stop(c, r);
         rc = cli_exit_code(r->stopped);
+    } else if (rc == EXIT_DONE && r->pack_status) {
+        rc = cli_error(c);
     } else if (rc == EXIT_DONE && !any_right(r)) {
         rc = EXIT_NEGATIVE;
     }
@@ -210,12 +277,14 @@ static void strategies(char *out, size_t n)
     const char *about, *name;
     size_t used;
 
-    snprintf(out, n,
-             "Measures the default of every workload, searches within the "
-             "budget, and confirms\nthe finalists in interleaved runs against "
-             "the default. Every trial is in the store\nbefore the next one "
-             "starts: interrupt at any moment and run again to continue.\n\n"
-             "Strategies:");
+    snprintf(
+        out, n,
+        "Measures the default of every workload, searches within the "
+        "budget, and confirms\nthe finalists in interleaved runs against "
+        "the default (which takes\na while after the budget). Every trial is "
+        "in the store before the next one starts:\ninterrupt at any moment and "
+        "run again to continue.\n\n"
+        "Strategies:");
     for (unsigned i = 0; (name = ws_strategy_name(i, &about)); i++) {
         used = strlen(out);
         snprintf(out + used, n - used, "\n  %-10s %s", name, about);
@@ -267,7 +336,7 @@ static int run(struct cli *c, int argc, char **argv)
     rc = ws_tune(spec, &o, &r);
     if (view.columns && view.last_ns)
         fputc('\n', stderr);
-    rc = rc < 0 ? cli_error(c) : finish(c, r);
+    rc = rc < 0 ? cli_error(c) : finish(c, r, ws_spec_kernel_count(spec));
     ws_spec_free(spec);
     return rc;
 }

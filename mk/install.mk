@@ -41,8 +41,8 @@ install: all
 	    ln -sf lib$$l.so.$(VERSION) \
 	        $(DESTDIR)$(libdir)/lib$$l.so.$(SOMAJOR) && \
 	    ln -sf lib$$l.so.$(SOMAJOR) $(DESTDIR)$(libdir)/lib$$l.so; done
-	cd ops && find . -type f ! -name '*.o' ! -name 't_*' ! -name 'reference.c' \
-	    -exec install -D -m 644 {} \
+	cd ops && find . -name .wavesmith -prune -o -type f ! -name '*.o' \
+	    ! -name 't_*' ! -name 'reference.c' -exec install -D -m 644 {} \
 	    $(abspath $(DESTDIR)$(PREFIX))/share/wavesmith/ops/{} \;
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' \
 	    mk/wavesmith.pc.in > $(DESTDIR)$(libdir)/pkgconfig/wavesmith.pc

@@ -125,7 +125,8 @@ WS_API void ws_ctx_set_timeout(struct ws_ctx *ctx, uint64_t ns);
 
 /* ---- specifications ---------------------------------------------------- */
 
-/* A kernel file, an op folder (all its kernels), or a T1 file. */
+/* A kernel file, an op folder (all its kernels), the name of a shipped op, or
+ * a T1 file. */
 struct ws_spec;
 
 /* workloads: a file that replaces the op's own list, or NULL. The context
@@ -136,7 +137,8 @@ WS_API void ws_spec_free(struct ws_spec *spec);
 WS_API size_t ws_spec_kernel_count(const struct ws_spec *spec);
 WS_API size_t ws_spec_workload_count(const struct ws_spec *spec);
 WS_API const char *ws_spec_kernel_name(const struct ws_spec *spec, size_t i);
-/* Where its project lies by default: "<folder>/.wavesmith". */
+/* Where its project lies by default: ".wavesmith" beside the specification,
+ * or in the current folder for a shipped op that was named. */
 WS_API const char *ws_spec_project(const struct ws_spec *spec);
 
 /* ---- devices ----------------------------------------------------------- */
@@ -162,8 +164,9 @@ WS_API void ws_devices_free(struct ws_ctx *ctx, struct ws_device_info *list);
 
 struct ws_space_constraint {
     const char *text;
+    int applied;      /* 0: it waits for a workload or a device */
     uint64_t removed; /* configs it removes that earlier ones do not */
-    int needs_axes, needs_device; /* such ones count only with a workload */
+    int needs_axes, needs_device;
 };
 
 struct ws_space_report {
@@ -174,17 +177,19 @@ struct ws_space_report {
     const struct ws_space_constraint *constraint;
 };
 
-/* workload: "M=1,N=64,..." includes the constraints that read axes; NULL:
- * only those on parameters. The report lives until the spec is freed. */
+/* workload ("M=1,N=64,..." or a name) and device (as ws_devices_list names
+ * it) include the constraints that read axes or the device; NULL leaves them
+ * out. The report lives until the spec is freed. */
 WS_API int ws_space_report(struct ws_spec *spec, size_t kernel,
-                           const char *workload, struct ws_space_report *out);
+                           const char *workload, const char *device,
+                           struct ws_space_report *out);
 
 /* Calls fn with the text of each config ("BM=64,BN=32"): the first `limit`
  * in enumeration order (0: all), or if `sample` a uniform sample of that many
- * without repeats. A non-zero return of fn ends the walk. */
+ * without repeats. A non-zero return of fn ends the walk and is returned. */
 WS_API int ws_space_each(struct ws_spec *spec, size_t kernel,
-                         const char *workload, uint64_t limit, int sample,
-                         uint64_t seed,
+                         const char *workload, const char *device,
+                         uint64_t limit, int sample, uint64_t seed,
                          int (*fn)(void *user, const char *config), void *user);
 
 /* ---- check: is it right? ------------------------------------------------ */
@@ -220,12 +225,14 @@ WS_API int ws_check(struct ws_spec *spec, const struct ws_run_opts *opts,
 /* ---- tune --------------------------------------------------------------- */
 
 struct ws_tune_progress {
-    const char *stage;      /* "default", "search", "confirm" */
-    uint64_t done, planned; /* planned 0: limited by time */
+    const char *stage; /* "default", "search", "confirm" */
+    /* Screening trials (planned 0: limited by time); in "confirm" its
+     * interleaved pairs. */
+    uint64_t done, planned;
     uint64_t ok, failed, filtered, reused;
-    const char *workload, *config, *verdict; /* of the last trial */
-    double time_ns;                          /* of it; 0 if none */
-    double default_ns, best_ns, geomean_speedup;
+    const char *workload, *config, *verdict;     /* of the last trial */
+    double time_ns;                              /* of it; 0 if none */
+    double default_ns, best_ns, geomean_speedup; /* provisional */
     uint64_t elapsed_ns, left_ns;
 };
 
@@ -243,7 +250,10 @@ struct ws_tune_opts {
 struct ws_tune_row {
     const char *workload, *name; /* "M=1,N=4096,K=4096"; its name or "" */
     const char *kernel, *config; /* the choice; NULL if nothing was right */
-    double default_ns, best_ns;  /* 0: unknown */
+    const char *changes; /* of config: what differs from the default; or "" */
+    int attempted;       /* 0: stopped before anything was tried on it */
+    const char *failure; /* a candidate that failed and why; NULL: none */
+    double default_ns, best_ns;             /* 0: unknown */
     double speedup, speedup_lo, speedup_hi; /* 1 1 1: the default stays */
     int confirmed;                          /* by interleaved samples */
     uint64_t ok, failed, filtered;          /* verdicts while screening */
@@ -255,8 +265,9 @@ struct ws_tune_result {
     const struct ws_tune_row *row;
     size_t nrow;
     uint64_t trials, reused, filtered; /* answered; of them from the store */
-    double geomean_speedup;
-    int stopped;                       /* 0, or the WS_E* that ended it early */
+    double geomean_speedup; /* over the workloads attempted; failures are 1 */
+    int stopped;            /* 0, or the WS_E* that ended it early */
+    int pack_status; /* 0, or why no pack was written: words in the context */
     const char *device, *store, *pack; /* pack NULL: not written */
     void *priv;
 };

@@ -292,6 +292,13 @@ bool ws__fs_exists(const char *path)
     return !stat(path, &st);
 }
 
+int ws__fs_can_create(struct ws_ctx *ctx, const char *dir)
+{
+    if (!access(dir, W_OK | X_OK))
+        return 0;
+    return ws__fs_fail(ctx, errno, "write into", dir);
+}
+
 bool ws__fs_is_dir(const char *path)
 {
     struct stat st;

@@ -39,6 +39,8 @@ int ws__fs_write(struct ws_ctx *ctx, const char *path, const void *data,
 int ws__fs_mkdirs(struct ws_ctx *ctx, const char *path); /* mkdir -p */
 bool ws__fs_exists(const char *path);
 bool ws__fs_is_dir(const char *path);
+/* 0, or WS_EACCES / WS_ENOENT: a file may be made in `dir`. */
+int ws__fs_can_create(struct ws_ctx *ctx, const char *dir);
 
 /* Path arithmetic; results are ws__free'd, NULL is WS_ENOMEM. */
 char *ws__path_join(struct ws_ctx *ctx, const char *dir, const char *name);

@@ -76,6 +76,21 @@ int ws__trial_set_reason(struct ws_ctx *ctx, struct ws__trial *t,
     return 0;
 }
 
+void ws__identity_vars(const struct ws__identity *id,
+                       const struct ws__kernel *k, union wsrt_value *vars)
+{
+    const int64_t device[WS__NDEVICE_VARS] = {
+        [WS__DV_UNITS] = id->units,
+        [WS__DV_THREADS] = id->max_threads,
+        [WS__DV_SHARED] = (int64_t)id->shared_bytes,
+        [WS__DV_VECTOR] = id->vector_bytes,
+        [WS__DV_IS_CPU] = id->is_cpu,
+    };
+
+    for (int i = 0; i < WS__NDEVICE_VARS; i++)
+        vars[ws__kernel_device_slot(k, (enum ws__device_var)i)].i = device[i];
+}
+
 void ws__identity_seal(struct ws__identity *id)
 {
     struct ws__hash h = ws__hash_str((struct ws__hash){1, 0}, id->family);

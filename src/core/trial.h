@@ -109,6 +109,9 @@ struct ws__identity {
     struct ws__hash hash; /* of the above */
 };
 void ws__identity_seal(struct ws__identity *id); /* computes hash */
+/* Fills the slots of the device variables of a kernel's expressions. */
+void ws__identity_vars(const struct ws__identity *id,
+                       const struct ws__kernel *k, union wsrt_value *vars);
 
 /* Seam: answers questions. */
 struct ws__evaluator_ops {

@@ -28,20 +28,10 @@ uint32_t ws__measure_guard_bytes(uint64_t bytes)
 void ws__measure_vars(struct ws__measure *m, const struct ws__kernel *k,
                       uint32_t workload, union wsrt_value *vars)
 {
-    const struct ws__identity *id = &m->info.id;
-    const int64_t device[WS__NDEVICE_VARS] = {
-        [WS__DV_UNITS] = id->units,
-        [WS__DV_THREADS] = id->max_threads,
-        [WS__DV_SHARED] = (int64_t)id->shared_bytes,
-        [WS__DV_VECTOR] = id->vector_bytes,
-        [WS__DV_IS_CPU] = id->is_cpu,
-    };
-
     memset(vars, 0, WS__MAX_SLOTS * sizeof(*vars));
     for (size_t i = 0; i < m->op->naxis; i++)
         vars[i].i = m->workload[workload].axis[i];
-    for (int i = 0; i < WS__NDEVICE_VARS; i++)
-        vars[ws__kernel_device_slot(k, (enum ws__device_var)i)].i = device[i];
+    ws__identity_vars(&m->info.id, k, vars);
 }
 
 static int check_ranges(const struct ws__measure *m, const struct ws__kernel *k,

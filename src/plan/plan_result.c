@@ -29,7 +29,7 @@ void ws_tune_result_free(struct ws_ctx *ctx, struct ws_tune_result *r)
 
 static const char *keep(struct ws__arena *a, struct ws__buf *b)
 {
-    const char *s = ws__arena_strdup(a, b->data ? b->data : "");
+    const char *s = ws__arena_strndup(a, b->data ? b->data : "", b->len);
 
     b->len = 0;
     return s;
@@ -60,6 +60,22 @@ static void count_verdicts(const struct ws__choice *c, struct ws_tune_row *row)
     }
 }
 
+/* "BM=8,VEC=16": the parameters that differ from the default. */
+static int print_changes(struct ws__buf *b, const struct ws__kernel *k,
+                         const struct ws__config *c)
+{
+    struct ws__config dflt;
+
+    ws__config_default(k, &dflt);
+    for (size_t i = 0; i < k->nparam; i++) {
+        if (c->at[i] == dflt.at[i])
+            continue;
+        WS_TRY(ws__buf_printf(b, "%s%s=", b->len ? "," : "", k->param[i].name));
+        WS_TRY(ws__value_print(b, &k->param[i].value[c->at[i]]));
+    }
+    return 0;
+}
+
 static int fill_row(struct ws_spec *spec, struct ws__arena *a,
                     const struct ws__choice *c, const struct ws__workload *w,
                     struct ws_tune_row *row)
@@ -88,9 +104,13 @@ static int fill_row(struct ws_spec *spec, struct ws__arena *a,
         WS_TRY_DONE(ws__config_print(&b, k, &c->best.candidate.config));
         row->kernel = k->name;
         row->config = keep(a, &b);
+        WS_TRY_DONE(print_changes(&b, k, &c->best.candidate.config));
+        row->changes = keep(a, &b);
         row->trial = c->best.id;
     }
-    if (!row->workload || (c->have_best && !row->config))
+    row->attempted = c->dflt.verdict != WS__V_NONE || row->ok || row->failed ||
+                     row->filtered;
+    if (!row->workload || (c->have_best && (!row->config || !row->changes)))
         rc = WS_ENOMEM;
 done:
     ws__buf_free(&b);
@@ -267,18 +287,20 @@ static int geomean(struct ws__arena *a, const struct ws_tune_row *row, size_t n,
                    double *out)
 {
     double *v = ws__arena_alloc(a, n + 1, sizeof(*v));
+    size_t used = 0;
 
     if (!v)
         return WS_ENOMEM;
     for (size_t i = 0; i < n; i++)
-        v[i] = row[i].speedup > 0 ? row[i].speedup : 1.0;
-    *out = n ? ws__geomean(v, n) : 1.0;
+        if (row[i].attempted)
+            v[used++] = row[i].speedup > 0 ? row[i].speedup : 1.0;
+    *out = used ? ws__geomean(v, used) : 1.0;
     return 0;
 }
 
 int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
                     const struct ws__outcome *o, struct ws__measure *m,
-                    struct ws_tune_result **out)
+                    const char *const *failure, struct ws_tune_result **out)
 {
     struct ws_ctx *ctx = spec->ctx;
     struct result *res = ws__alloc(ctx, 1, sizeof(*res));
@@ -308,9 +330,13 @@ int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
     WS_TRY_DONE(geomean(a, row, o->n, &res->r.geomean_speedup));
     res->r.device = ws__arena_strdup(a, ws__measure_device(m)->id.device);
     res->r.store = ws__arena_strdup(a, store);
+    for (size_t i = 0; i < o->n; i++)
+        row[i].failure = failure[i] ? ws__arena_strdup(a, failure[i]) : NULL;
     if (opts->pack && has_best(o)) {
-        WS_TRY_DONE(write_pack(spec, a, opts->pack, o, &res->r, m));
-        res->r.pack = ws__arena_strdup(a, opts->pack);
+        /* What was measured is told even if the pack cannot be written. */
+        res->r.pack_status = write_pack(spec, a, opts->pack, o, &res->r, m);
+        if (!res->r.pack_status)
+            res->r.pack = ws__arena_strdup(a, opts->pack);
     }
     *out = &res->r;
     res = NULL;

@@ -1,11 +1,31 @@
-/* plan_space.c: spaces at the public interface. No device is opened. */
+/* plan_space.c: spaces at the public interface. A device is asked for its
+ * limits at most. */
+#include "device/device.h"
 #include "plan/plan.h"
 #include "space/space.h"
 
 #include "base/banned.h"
 
+static int device_slots(struct ws_ctx *ctx, const struct ws__kernel *k,
+                        const char *name, union wsrt_value *vars)
+{
+    struct ws__device_list found = {0};
+    int rc;
+
+    WS_TRY(ws__device_probe_all(ctx, &found));
+    rc = ws__fail(ctx, WS_ENODEVICE, "no usable device '%s'", name);
+    ws__hint(ctx, "'wavesmith devices' lists them");
+    for (size_t i = 0; i < found.n; i++)
+        if (found.item[i].usable && !strcmp(found.item[i].name, name)) {
+            ws__identity_vars(&found.item[i].id, k, vars);
+            rc = 0;
+        }
+    ws__free(ctx, found.item);
+    return rc;
+}
+
 static int open_space(struct ws_spec *spec, size_t kernel, const char *workload,
-                      struct ws__space **out)
+                      const char *device, struct ws__space **out)
 {
     union wsrt_value vars[WS__MAX_SLOTS] = {{0}};
     struct ws__workload w;
@@ -17,7 +37,10 @@ static int open_space(struct ws_spec *spec, size_t kernel, const char *workload,
         for (size_t i = 0; i < spec->s->op->naxis; i++)
             vars[i].i = w.axis[i];
     }
-    return ws__space_new(spec->ctx, k, vars, workload != NULL, false, out);
+    if (device)
+        WS_TRY(device_slots(spec->ctx, k, device, vars));
+    return ws__space_new(spec->ctx, k, vars, workload != NULL, device != NULL,
+                         out);
 }
 
 static int check_kernel(struct ws_spec *spec, size_t kernel)
@@ -30,7 +53,7 @@ static int check_kernel(struct ws_spec *spec, size_t kernel)
 }
 
 int ws_space_report(struct ws_spec *spec, size_t kernel, const char *workload,
-                    struct ws_space_report *out)
+                    const char *device, struct ws_space_report *out)
 {
     const struct ws__kernel *k;
     struct ws_space_constraint *c;
@@ -41,7 +64,7 @@ int ws_space_report(struct ws_spec *spec, size_t kernel, const char *workload,
     memset(out, 0, sizeof(*out));
     WS_TRY(check_kernel(spec, kernel));
     k = &spec->s->kernel[kernel];
-    WS_TRY(open_space(spec, kernel, workload, &s));
+    WS_TRY(open_space(spec, kernel, workload, device, &s));
     c = ws__arena_alloc(&spec->arena, k->nconstraint + 1, sizeof(*c));
     removed =
         ws__arena_alloc(&spec->arena, k->nconstraint + 1, sizeof(*removed));
@@ -56,6 +79,8 @@ int ws_space_report(struct ws_spec *spec, size_t kernel, const char *workload,
         c[i].removed = removed[i];
         c[i].needs_axes = k->constraint[i].needs_axes;
         c[i].needs_device = k->constraint[i].needs_device;
+        c[i].applied =
+            (workload || !c[i].needs_axes) && (device || !c[i].needs_device);
     }
     out->kernel = k->name;
     out->size = ws__space_size(s);
@@ -126,8 +151,9 @@ static int walk_all(struct ws_ctx *ctx, struct ws__space *s, uint64_t limit,
 }
 
 int ws_space_each(struct ws_spec *spec, size_t kernel, const char *workload,
-                  uint64_t limit, int sample, uint64_t seed,
-                  int (*fn)(void *user, const char *config), void *user)
+                  const char *device, uint64_t limit, int sample,
+                  uint64_t seed, int (*fn)(void *user, const char *config),
+                  void *user)
 {
     struct ws__space *s = NULL;
     struct walk w = {.fn = fn, .user = user};
@@ -136,7 +162,7 @@ int ws_space_each(struct ws_spec *spec, size_t kernel, const char *workload,
     WS_TRY(check_kernel(spec, kernel));
     w.k = &spec->s->kernel[kernel];
     ws__buf_init(&w.text, spec->ctx, 1 << 16);
-    WS_TRY_DONE(open_space(spec, kernel, workload, &s));
+    WS_TRY_DONE(open_space(spec, kernel, workload, device, &s));
     rc = sample ? walk_sample(spec->ctx, s, (size_t)limit, seed, &w)
                 : walk_all(spec->ctx, s, limit, &w);
 done:

@@ -29,16 +29,48 @@ int ws__plan_wrap(struct ws_ctx *ctx, struct ws__spec *s, const char *project,
     return 0;
 }
 
+/* A name without a slash that is no file here may be a shipped operator. */
+static int shipped_path(struct ws_ctx *ctx, const char *name, char **out)
+{
+    char *share, *ops;
+
+    *out = NULL;
+    if (!*name || strchr(name, '/') || ws__fs_exists(name))
+        return 0;
+    if (ws__share_dir(ctx, &share) < 0) {
+        ws__error_clear(ctx);
+        return 0;
+    }
+    ops = ws__path_join(ctx, share, "ops");
+    *out = ops ? ws__path_join(ctx, ops, name) : NULL;
+    ws__free(ctx, ops);
+    ws__free(ctx, share);
+    if (!*out)
+        return WS_ENOMEM;
+    if (!ws__fs_is_dir(*out)) {
+        ws__free(ctx, *out);
+        *out = NULL;
+    }
+    return 0;
+}
+
 int ws_spec_open(struct ws_ctx *ctx, const char *path, const char *workloads,
                  struct ws_spec **out)
 {
     struct ws__spec_opts o = {.workloads = workloads,
                               .share_dir = ctx->share_dir};
     struct ws__spec *s = NULL;
+    char *shipped;
+    int rc;
 
     *out = NULL;
-    WS_TRY(ws__spec_load(ctx, path, &o, &s));
-    return ws__plan_wrap(ctx, s, NULL, out);
+    WS_TRY(shipped_path(ctx, path, &shipped));
+    rc = ws__spec_load(ctx, shipped ? shipped : path, &o, &s);
+    /* What is shipped is shared: its project lies where the user is. */
+    if (!rc)
+        rc = ws__plan_wrap(ctx, s, shipped ? ".wavesmith" : NULL, out);
+    ws__free(ctx, shipped);
+    return rc;
 }
 
 void ws_spec_free(struct ws_spec *spec)
@@ -170,6 +202,11 @@ int ws__plan_measure(struct ws_spec *spec, const struct ws__workload *w,
             return WS_ENOMEM;
     }
     WS_TRY(ws__fs_mkdirs(ctx, ctx->cache_dir));
+    if (ws__fs_can_create(ctx, ctx->cache_dir) < 0) {
+        ws__error_prefix(ctx, "the driver cannot keep compiled kernels");
+        return ws__hint(ctx, "make it writable, or name another folder in "
+                             "WAVESMITH_CACHE");
+    }
     return ws__measure_open(ctx, spec->s->op, spec->s->kernel, spec->s->nkernel,
                             w, nw, &o, out);
 }

@@ -26,6 +26,8 @@ struct tune {
     size_t nspace;
     struct ws__outcome outcome;
     struct ws__run run;
+    struct ws__arena notes;
+    const char **failure; /* of each workload; NULL: none yet */
 };
 
 const char *ws_verdict_name(unsigned index)
@@ -54,7 +56,23 @@ static int fits(void *user, const struct ws__candidate *c, uint32_t workload)
     return ws__measure_fits(t->m, c, workload, reason);
 }
 
-static void forward_progress(void *user, const struct ws__progress *p)
+/* Keeps the first candidate of a workload that failed, for the report. */
+static void note_failure(struct tune *t, const struct ws__progress *p,
+                         const char *config)
+{
+    const struct ws__trial *trial = p->trial;
+    const char **note = &t->failure[p->workload];
+
+    if (*note || trial->verdict == WS__V_OK ||
+        trial->verdict == WS__V_FILTERED || trial->verdict == WS__V_NONE)
+        return;
+    *note = ws__arena_printf(&t->notes, "%s: %s%s%.600s", config ? config : "",
+                             ws__verdict_key(trial->verdict),
+                             trial->reason ? ": " : "",
+                             trial->reason ? trial->reason : "");
+}
+
+static void on_progress(void *user, const struct ws__progress *p)
 {
     struct tune *t = user;
     const struct ws__spec *s = t->spec->s;
@@ -86,8 +104,10 @@ static void forward_progress(void *user, const struct ws__progress *p)
         o.config = config.data;
         o.verdict = ws__verdict_key(p->trial->verdict);
         o.time_ns = p->trial->nsample && score < 1e300 ? score : 0;
+        note_failure(t, p, config.data);
     }
-    t->o->progress(t->o->user, &o);
+    if (t->o->progress)
+        t->o->progress(t->o->user, &o);
     ws__buf_free(&work);
     ws__buf_free(&config);
 }
@@ -166,7 +186,7 @@ static int search(struct tune *t, const char *strategy)
         .budget_trials = t->o->budget_trials,
         .budget_ns = t->o->budget_ns,
         .parallel = t->o->parallel ? t->o->parallel : 4,
-        .progress = t->o->progress ? forward_progress : NULL,
+        .progress = on_progress,
         .user = t,
     };
 
@@ -187,6 +207,28 @@ static void tune_end(struct tune *t)
     ws__free(t->ctx, t->space);
     ws__store_close(t->store);
     ws__measure_close(t->m);
+    ws__arena_free(&t->notes);
+}
+
+/* A pack that cannot be written is better known before hours of work. */
+static int check_pack_path(struct ws_ctx *ctx, const char *path)
+{
+    char *dir;
+    int rc;
+
+    if (!path)
+        return 0;
+    if (ws__fs_is_dir(path)) {
+        ws__fail(ctx, WS_EINVAL, "cannot write the pack '%s': it is a folder",
+                 path);
+        return ws__hint(ctx, "name a file, such as '%s/kernel.wspack'", path);
+    }
+    dir = ws__path_dir(ctx, path);
+    if (!dir)
+        return WS_ENOMEM;
+    rc = ws__fs_can_create(ctx, dir);
+    ws__free(ctx, dir);
+    return rc < 0 ? ws__error_prefix(ctx, "the pack has no place") : 0;
 }
 
 int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
@@ -203,14 +245,20 @@ int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
         ws__fail(t.ctx, WS_EINVAL, "unknown strategy '%s'", strategy);
         return ws__hint(t.ctx, "'wavesmith tune --help' lists them");
     }
+    WS_TRY(check_pack_path(t.ctx, opts->pack));
     WS_TRY(ws__fs_mkdirs(t.ctx, spec->project));
+    ws__arena_init(&t.notes, t.ctx);
+    t.failure =
+        ws__arena_alloc(&t.notes, spec->s->nworkload, sizeof(*t.failure));
+    if (!t.failure)
+        return WS_ENOMEM;
     WS_TRY_DONE(ws__plan_measure(spec, spec->s->workload, spec->s->nworkload,
                                  opts->device, opts->cache, opts->builders,
                                  opts->seed, &t.m));
     WS_TRY_DONE(open_store(&t));
     WS_TRY_DONE(make_spaces(&t));
     WS_TRY_DONE(search(&t, strategy));
-    WS_TRY_DONE(ws__tune_result(spec, opts, &t.outcome, t.m, out));
+    WS_TRY_DONE(ws__tune_result(spec, opts, &t.outcome, t.m, t.failure, out));
 done:
     tune_end(&t);
     return rc;

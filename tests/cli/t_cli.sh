@@ -78,9 +78,25 @@ expect "pick a tuned shape" 0 "$ws" pick "$tmp/p.wspack" M=1 N=1024 K=1024
 check "exact" out_has "exact"
 expect "pick another shape" 0 "$ws" pick "$tmp/p.wspack" M=7 N=900 K=1111 --json
 check "nearest" out_has '"how": "nearest"'
+check "the shape it is nearest to" out_has '"tuned_shape"'
+expect "pick: an axis twice" 2 "$ws" pick "$tmp/p.wspack" M=7 M=8 N=1 K=1
 expect "pick: missing axis" 2 "$ws" pick "$tmp/p.wspack" M=7
 expect "pick: unknown axis" 2 "$ws" pick "$tmp/p.wspack" M=7 N=1 K=1 Q=1
 expect "pick: bad value" 2 "$ws" pick "$tmp/p.wspack" M=x N=1 K=1
+expect "a pack without a place: said before any work" 2 "$ws" tune $k --budget 4 --store "$tmp/s.db" --out "$tmp/none/x.wspack"
+check "nothing was measured" [ ! -s "$tmp/out" ]
+sed 's/acc\[c\] = 0.0f/acc[c] = 0.0f \/ (float)(M - M)/' examples/own-kernel/my_gemm.cl >"$tmp/my_gemm.cl"
+expect "a kernel that writes NaN" 1 "$ws" check "$tmp/wrong.yaml" --workload M=3,N=33,K=37 --json
+if command -v python3 >/dev/null; then
+    check "its JSON is valid" python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["errors"]["nan"] > 0' "$tmp/out"
+fi
+expect "a tune where nothing is right" 1 "$ws" tune "$tmp/wrong.yaml" --workloads examples/own-kernel/shapes.yaml --budget 2 --store "$tmp/n.db" --out "$tmp/n.wspack"
+check "it says why" out_has "failures (the first of each workload"
+check "and writes no pack" [ ! -e "$tmp/n.wspack" ]
+expect "the shipped operator by its name" 0 "$ws" space gemm --count
+expect "space with a device" 0 "$ws" space gemm --workload M=1,N=64,K=64 --device "$("$ws" devices | awk '/^opencl:/ {print $1; exit}')" --json
+check "all constraints are applied" bash -c "! grep -q '\"applied\": false' $tmp/out"
+check "a list whose reader goes away ends quietly" bash -c "'$ws' space gemm --list 2>$tmp/err | head -n 1 >/dev/null; [ ! -s $tmp/err ]"
 head -c 200 "$tmp/p.wspack" >"$tmp/cut.wspack"
 expect "pick: truncated pack" 2 "$ws" pick "$tmp/cut.wspack" M=1 N=1 K=1
 expect "bench two configs" 0 "$ws" bench $k --workload M=8,N=512,K=512 --config UNROLL=8 --json
