@@ -6,6 +6,7 @@
  */
 #include "cli.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +23,32 @@ static struct cli cli;
 
 static void on_signal(int sig)
 {
+    (void)sig;
     ws_ctx_cancel(cli.ctx);
-    signal(sig, SIG_DFL);
+}
+
+/* The second signal of a kind ends the process (SA_RESETHAND); calls that
+ * wait are interrupted (no SA_RESTART). A file limit is an error, no death. */
+static void catch_signals(void)
+{
+    struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+
+    sigemptyset(&a.sa_mask);
+    sigaction(SIGINT, &a, NULL);
+    sigaction(SIGTERM, &a, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+/* A caller may have closed 0, 1 or 2: nothing else may get these numbers. */
+static int open_standard_files(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    return fd < 0 ? -1 : close(fd);
 }
 
 static void on_log(void *user, enum ws_log_level level, const char *text)
@@ -97,14 +122,14 @@ int main(int argc, char **argv)
                             .cache_dir = getenv("WAVESMITH_CACHE")};
     int rc;
 
+    if (open_standard_files() < 0)
+        return EXIT_MACHINE;
     cli.ctx = ws_ctx_new(&o);
     if (!cli.ctx) {
         fputs("wavesmith: out of memory\n", stderr);
         return EXIT_MACHINE;
     }
-    signal(SIGINT, on_signal);
-    signal(SIGTERM, on_signal);
-    signal(SIGPIPE, SIG_IGN);
+    catch_signals();
     rc = dispatch(argc, argv);
     ws_ctx_free(cli.ctx);
     if (fflush(stdout) != 0 && rc == EXIT_DONE) {

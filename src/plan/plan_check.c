@@ -196,7 +196,7 @@ static int put_times(struct ws_ctx *ctx, const struct ws__trial *t, double *mid,
 {
     struct ws__summary sum;
 
-    if (!t->nsample)
+    if (!t->nsample || t->verdict != WS__V_OK)
         return 0;
     WS_TRY(ws__summarize(ctx, t->sample_ns, t->nsample, &sum));
     *mid = sum.median;
@@ -240,7 +240,8 @@ int ws_bench(struct ws_spec *spec, const struct ws_run_opts *opts,
     WS_TRY_DONE(
         put_times(ctx, &s->t[1], &out->b_ns, &out->b_lo_ns, &out->b_hi_ns));
     out->samples = s->t[1].nsample;
-    if (s->t[0].nsample && s->t[1].nsample) {
+    if (s->t[0].verdict == WS__V_OK && s->t[1].verdict == WS__V_OK &&
+        s->t[0].nsample && s->t[1].nsample) {
         WS_TRY_DONE(ws__ratio_bootstrap(ctx, s->t[0].sample_ns, s->t[0].nsample,
                                         s->t[1].sample_ns, s->t[1].nsample,
                                         s->t[0].nsample == s->t[1].nsample,
