@@ -76,6 +76,8 @@ int cli_error(struct cli *c);
 int cli_usage(struct cli *c, const char *hint, const char *fmt, ...)
     WS_PRINTF(3, 4);
 int cli_exit_code(int status);
+/* Is a word (n bytes) close enough to a known one to suggest it? */
+bool cli_alike(const char *word, size_t n, const char *known);
 /* Prints a document (takes it), or WS_ENOMEM if NULL. */
 int cli_json(struct cli *c, json_t *doc);
 /* A document, key by key. Text that is no UTF-8 (a path, say) is shown with

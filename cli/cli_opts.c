@@ -305,6 +305,55 @@ static int store_value(struct cli *c, const struct cli_opt *o, const char *v)
     }
 }
 
+/* Edits between two words; words are short. */
+static size_t distance(const char *a, size_t n, const char *b)
+{
+    size_t m = strlen(b), row[33];
+
+    if (n > 32 || m > 32)
+        return 99;
+    for (size_t j = 0; j <= m; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t left = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t best = left + (a[i - 1] != b[j - 1]);
+
+            left = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[m];
+}
+
+bool cli_alike(const char *word, size_t n, const char *known)
+{
+    size_t d = distance(word, n, known);
+
+    return d <= 2 && d < n;
+}
+
+static int unknown_option(struct cli *c, const struct cli_opt *const *lists,
+                          const char *name, size_t n)
+{
+    char hint[128];
+
+    for (; *lists; lists++)
+        for (const struct cli_opt *o = *lists; o->name; o++)
+            if (o->kind != CLI_GROUP && cli_alike(name, n, o->name)) {
+                snprintf(hint, sizeof(hint), "did you mean '--%s'?", o->name);
+                return cli_usage(c, hint, "unknown option '--%.*s'", (int)n,
+                                 name);
+            }
+    return cli_usage(c, NULL, "unknown option '--%.*s'", (int)n, name);
+}
+
 static int take_option(struct cli *c, const struct cli_opt *opts,
                        const struct cli_opt *common, int argc, char **argv,
                        int *i)
@@ -315,8 +364,11 @@ static int take_option(struct cli *c, const struct cli_opt *opts,
 
     if (!o)
         o = find(common, name, n);
-    if (!o)
-        return cli_usage(c, NULL, "unknown option '--%.*s'", (int)n, name);
+    if (!o) {
+        const struct cli_opt *const lists[] = {opts, common, NULL};
+
+        return unknown_option(c, lists, name, n);
+    }
     if (o->kind == CLI_FLAG) {
         if (eq)
             return cli_usage(c, NULL, "option '--%s' takes no value", o->name);

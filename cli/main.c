@@ -84,6 +84,17 @@ static const struct cli_cmd *find_command(const char *name)
     return NULL;
 }
 
+static int unknown_command(const char *name)
+{
+    char hint[128] = "see 'wavesmith --help'";
+
+    for (size_t i = 0; i < NCOMMANDS; i++)
+        if (cli_alike(name, strlen(name), commands[i]->name))
+            snprintf(hint, sizeof(hint), "did you mean '%s'?",
+                     commands[i]->name);
+    return cli_usage(&cli, hint, "unknown command '%s'", name);
+}
+
 static int dispatch(int argc, char **argv)
 {
     const struct cli_cmd *cmd;
@@ -106,8 +117,7 @@ static int dispatch(int argc, char **argv)
         if (!strcmp(argv[i], "--json"))
             cli.json = true;
     if (!cmd)
-        return cli_usage(&cli, "see 'wavesmith --help'", "unknown command '%s'",
-                         argv[1]);
+        return unknown_command(argv[1]);
     cli.command = cmd->name;
     return cmd->run(&cli, argc - 1, argv + 1);
 }

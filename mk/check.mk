@@ -13,8 +13,8 @@ check: deps
 	$(CHECK) test-slow
 
 # Under the thread sanitiser: what runs threads of ours.
-THREADED = $(filter %/t_parallel %/t_measure %/t_reference %/t_wsrt_pack, \
-    $(TESTS))
+THREADED = $(filter %/t_measure %/t_reference %/t_generate %/t_wsrt_pick \
+    %/t_wire %/t_device, $(TESTS))
 test-threads: all $(THREADED)
 	@BUILD=$(B) SAN=$(SAN) tests/run $(THREADED)
 
@@ -30,4 +30,20 @@ $(B)/tests/perf/%: $(B)/tests/perf/%.o $(B)/libwavesmith.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-.PHONY: check test-threads test-slow bench
+# Coverage-guided: each target for SECONDS, starting from its corpus; what it
+# finds new is kept in build/, what fails is printed and left there.
+SECONDS_EACH = 30
+fuzz:
+	$(CHECK) CC=clang SAN=fuzzer-no-link,address -j2 fuzz-run \
+	    SECONDS_EACH=$(SECONDS_EACH)
+fuzz-run: $(FUZZ:%=%.libfuzzer)
+	@for f in $^; do n=$$(basename $$f .libfuzzer); n=$${n#fuzz_}; \
+	    mkdir -p $(B)/corpus/$$n; echo "fuzzing $$n"; \
+	    $$f -max_total_time=$(SECONDS_EACH) -rss_limit_mb=4096 -verbosity=0 \
+	        -print_final_stats=1 -artifact_prefix=$(B)/corpus/$$n- \
+	        $(B)/corpus/$$n tests/fuzz/corpus/$$n || exit 1; done
+$(B)/%.libfuzzer: $(B)/%.o $(B)/libwavesmith.a
+	$(call say,LD,$@)
+	$(Q)$(CC) -fsanitize=fuzzer,address $^ $(LDLIBS) -o $@
+
+.PHONY: fuzz fuzz-run check test-threads test-slow bench
