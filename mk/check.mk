@@ -39,7 +39,8 @@ fuzz:
 fuzz-run: $(FUZZ:%=%.libfuzzer)
 	@for f in $^; do n=$$(basename $$f .libfuzzer); n=$${n#fuzz_}; \
 	    mkdir -p $(B)/corpus/$$n; echo "fuzzing $$n"; \
-	    $$f -max_total_time=$(SECONDS_EACH) -rss_limit_mb=4096 -verbosity=0 \
+	    LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0 \
+	        $$f -max_total_time=$(SECONDS_EACH) -rss_limit_mb=4096 -verbosity=0 \
 	        -print_final_stats=1 -artifact_prefix=$(B)/corpus/$$n- \
 	        $(B)/corpus/$$n tests/fuzz/corpus/$$n || exit 1; done
 $(B)/%.libfuzzer: $(B)/%.o $(B)/libwavesmith.a
