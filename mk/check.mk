@@ -13,7 +13,7 @@ check: deps
 	$(CHECK) test-slow
 
 # Under the thread sanitiser: what runs threads of ours.
-THREADED = $(filter %/t_measure %/t_reference %/t_generate %/t_wsrt_pick \
+THREADED = $(filter %/t_measure %/reference/t_reference %/t_generate %/t_wsrt_pick \
     %/t_wire %/t_device, $(TESTS))
 test-threads: all $(THREADED)
 	@BUILD=$(B) SAN=$(SAN) tests/run $(THREADED)

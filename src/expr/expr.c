@@ -140,6 +140,34 @@ static int finish(struct ws__ec *c, struct ws__arena *arena,
     return 0;
 }
 
+/* Is some part of it true or false by itself? */
+static bool is_condition(const struct ws__node *n)
+{
+    while (n->kind == WS__N_CONVERT && n->type != WS__BOOL)
+        n = n->kid[0];
+    if (n->type == WS__BOOL)
+        return true;
+    if (n->kind == WS__N_COND)
+        return is_condition(n->kid[0]) || is_condition(n->kid[2]);
+    for (size_t i = 0;
+         (n->kind == WS__N_AND || n->kind == WS__N_OR) && i < n->nkid; i++)
+        if (is_condition(n->kid[i]))
+            return true;
+    return false;
+}
+
+static int want_condition(struct ws__ec *c, struct ws__node **n)
+{
+    struct ws__quote q = ws__expr_quote(c->text, 0, c->len);
+
+    if (is_condition(*n))
+        return convert_result(c, n, WS__BOOL);
+    ws__expr_fail(c, (*n)->begin, "'%s' is no condition, it is %s", q.s,
+                  ws__type_name((*n)->type));
+    return ws__hint(c->ctx, "compare it with something: ... %s",
+                    (*n)->type == WS__STR ? "== 'x'" : "== 0");
+}
+
 static int compile(struct ws__ec *c, struct ws__arena *arena, int want,
                    struct ws__expr **out)
 {
@@ -147,7 +175,8 @@ static int compile(struct ws__ec *c, struct ws__arena *arena, int want,
 
     WS_TRY(ws__expr_parse(c, false, &n));
     WS_TRY(ws__expr_check_scalar(c, &n));
-    WS_TRY(convert_result(c, &n, want));
+    WS_TRY(want == WS__CONDITION ? want_condition(c, &n)
+                                 : convert_result(c, &n, want));
     return finish(c, arena, n, out);
 }
 

@@ -58,7 +58,14 @@ int ws__value_slot(struct ws__strtab *t, const struct ws__value *v,
 
 #define WS__MAX_SLOTS 128
 
-/* The names an expression may use. Slot i is variable i at evaluation. */
+/* A word that stands for a number, as the element types do. */
+struct ws__word {
+    const char *name;
+    int64_t value;
+};
+
+/* The names an expression may use. Slot i is variable i at evaluation. A name
+ * of the scope goes before a word. */
 struct ws__scope {
     struct ws__scope_name {
         const char *name;
@@ -66,6 +73,8 @@ struct ws__scope {
     } names[WS__MAX_SLOTS];
     size_t n;
     struct ws__strtab *strings;
+    const struct ws__word *word; /* array; constant */
+    size_t nword;
 };
 
 /* WS_ESPEC if full or taken; *slot may be NULL. `name` is kept, not copied. */
@@ -84,10 +93,15 @@ struct ws__expr {
     bool integer_only; /* uses no float: may be part of a pack's decisions */
 };
 
+/* A bool that is meant as one: `BM % 4` and `5` are refused, while a number
+ * beside a comparison (`STAGE or BM == 64`) counts as its truth. */
+#define WS__CONDITION (-2)
+
 /* Parses, checks types, compiles into the arena. `want`: result type that is
- * required, or -1 for any; int is converted to float, int/bool to bool (its
- * truth) where wanted. Errors: WS_EEXPR with line and column inside the file
- * of `loc`, the offending text quoted, and a hint (nearest known name). */
+ * required, WS__CONDITION, or -1 for any; int is converted to float, int/bool
+ * to bool (its truth) where wanted. Errors: WS_EEXPR with line and column
+ * inside the file of `loc`, the offending text quoted, and a hint (nearest
+ * known name). */
 int ws__expr_compile(struct ws_ctx *ctx, struct ws__arena *arena,
                      const char *text, const struct ws__loc *loc,
                      const struct ws__scope *scope, int want,

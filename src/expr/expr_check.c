@@ -133,6 +133,20 @@ static int coerce_all(struct ws__ec *c, struct ws__node *n, enum ws__type t)
     return 0;
 }
 
+/* A word becomes its number at once. */
+static bool resolve_word(struct ws__ec *c, struct ws__node *n)
+{
+    for (size_t i = 0; i < c->scope->nword; i++) {
+        union wsrt_value v = {.i = c->scope->word[i].value};
+
+        if (strcmp(c->scope->word[i].name, n->s))
+            continue;
+        ws__node_lit(n, WS__INT, v);
+        return true;
+    }
+    return false;
+}
+
 static int resolve(struct ws__ec *c, struct ws__node *n)
 {
     int slot;
@@ -148,7 +162,7 @@ static int resolve(struct ws__ec *c, struct ws__node *n)
     }
     slot = ws__scope_find(c->scope, n->s);
     if (slot < 0)
-        return ws__expr_unknown(c, n);
+        return resolve_word(c, n) ? 0 : ws__expr_unknown(c, n);
     n->type = c->scope->names[slot].type;
     if (c->const_vars) {
         ws__node_lit(n, n->type, c->const_vars[slot]);

@@ -102,6 +102,8 @@ int ws__expr_unknown(struct ws__ec *c, const struct ws__node *n)
         ws__nearest_see(&near, c->loop[i].name);
     for (size_t i = 0; i < c->scope->n; i++)
         ws__nearest_see(&near, c->scope->names[i].name);
+    for (size_t i = 0; i < c->scope->nword; i++)
+        ws__nearest_see(&near, c->scope->word[i].name);
     ws__expr_fail(c, n->at, "unknown name '%s'",
                   ws__expr_quote(n->s, 0, len).s);
     if (ws__nearest_name(&near))

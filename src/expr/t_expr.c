@@ -433,6 +433,73 @@ static void test_want(void **state)
     assert_int_equal(ws__expr_test(compile(e, "zero", WS__BOOL), e->v), 0);
 }
 
+/* Words are numbers that are known; names of the scope go first. */
+static void test_words(void **state)
+{
+    static const struct ws__word words[] = {{"float32", 2},
+                                            {"bool", 12},
+                                            {"x", 99}};
+    static const struct row rows[] = {
+        {"float32", WS__INT, 2},
+        {"x", WS__INT, 7},
+        {"bool", WS__INT, 12},
+        {"bool(3)", WS__BOOL, 1},
+        {"4 if y == -float32 else 2", WS__INT, 4},
+        {"x in (float32, bool)", WS__BOOL, 0},
+        {"sum([float32 for float32 in [5, 6]])", WS__INT, 11},
+    };
+    struct env *e = *state;
+    struct ws__expr *n;
+
+    e->scope.word = words;
+    e->scope.nword = WS_COUNT(words);
+    check_rows(e, rows, WS_COUNT(rows));
+    assert_int_equal(ws__expr_compile(e->ctx, &e->arena, "x == flaot32", NULL,
+                                      &e->scope, -1, &n),
+                     WS_EEXPR);
+    assert_non_null(strstr(ws_ctx_error(e->ctx)->hint, "'float32'"));
+}
+
+static void test_conditions(void **state)
+{
+    static const char *const good[] = {
+        "x == 7",
+        "yes",
+        "not x",
+        "yes or x",
+        "x and f > 2",
+        "no or x == 7 if yes else 5",
+        "5 if x else no",
+        "x && y",
+        "bool(x)",
+        "is_pow2(x)",
+        "true",
+        "1 < x < 9",
+        "layout == 'row'",
+        "x in [1, 7]",
+        "yes | no",
+        "0 or (zero and no) or (x and yes)",
+    };
+    static const char *const bad[] = {
+        "x",      "5",       "x % 2",     "f",
+        "2.5",    "layout",  "'a'",       "x and y",
+        "x or 1", "yes + 1", "min(x, y)", "5 if yes else 3",
+        "x & y",  "-yes",    "len([1])",
+    };
+    struct env *e = *state;
+    struct ws__expr *n;
+
+    for (size_t i = 0; i < WS_COUNT(good); i++)
+        assert_int_equal(compile(e, good[i], WS__CONDITION)->type, WS__BOOL);
+    for (size_t i = 0; i < WS_COUNT(bad); i++) {
+        if (ws__expr_compile(e->ctx, &e->arena, bad[i], NULL, &e->scope,
+                             WS__CONDITION, &n) != WS_EEXPR)
+            fail_msg("'%s' is taken as a condition", bad[i]);
+        assert_non_null(strstr(ws_ctx_error(e->ctx)->message, "no condition"));
+        assert_non_null(strstr(ws_ctx_error(e->ctx)->hint, "=="));
+    }
+}
+
 static void test_uses(void **state)
 {
     struct env *e = *state;
@@ -723,11 +790,12 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_values),      T(test_precedence), T(test_python),
-        T(test_run_errors),  T(test_errors),     T(test_want),
-        T(test_uses),        T(test_folding),    T(test_limits),
-        T(test_scope),       T(test_eval_int),   T(test_torture),
-        T(test_value_print), T(test_value_eq),   T(test_t1_files),
+        T(test_values),     T(test_precedence), T(test_python),
+        T(test_run_errors), T(test_errors),     T(test_want),
+        T(test_uses),       T(test_words),      T(test_conditions),
+        T(test_folding),    T(test_limits),     T(test_scope),
+        T(test_eval_int),   T(test_torture),    T(test_value_print),
+        T(test_value_eq),   T(test_t1_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,9 +151,8 @@ static int walk_all(struct ws_ctx *ctx, struct ws__space *s, uint64_t limit,
 }
 
 int ws_space_each(struct ws_spec *spec, size_t kernel, const char *workload,
-                  const char *device, uint64_t limit, int sample,
-                  uint64_t seed, int (*fn)(void *user, const char *config),
-                  void *user)
+                  const char *device, uint64_t limit, int sample, uint64_t seed,
+                  int (*fn)(void *user, const char *config), void *user)
 {
     struct ws__space *s = NULL;
     struct walk w = {.fn = fn, .user = user};

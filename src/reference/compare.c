@@ -25,9 +25,11 @@
  * 8192 times more than in float32. t_compare.c tries both sides.
  *
  * One pass reads the output and the reference once. Since A needs s, and so
- * the end of the pass, the pass keeps the largest |a - r| - B |r|. Blocks
- * with NaN, infinity or poison, and outputs that are not equal, go through a
- * second pass, an element at a time.
+ * the end of the pass, the pass keeps the largest |a - r| - B |r|, which
+ * decides. The worst element, of the largest error in units of what is
+ * allowed, is found beside it with an A from a sample of the reference.
+ * Blocks with NaN, infinity or poison, and outputs that are not equal, go
+ * through a second pass, an element at a time.
  */
 #include "reference/refpriv.h"
 
@@ -42,12 +44,19 @@
 
 #define BLOCK 1024u
 #define LANES 8u
+/* Of the reference, to know its size before the pass. */
+#define SAMPLE_RUNS 32u
+#define SAMPLE_RUN 32u
+/* No bound is smaller, so that it can be divided by. */
+#define LEAST_BOUND 0x1p-500
 
 struct job {
     const struct ws__tensor_shape *shape;
     const void *got;
     const double *want;
     double a, b, ratio;
+    double about;     /* a, from a sample */
+    double share;     /* largest error over its bound so far, about */
     bool exact;       /* integers: the rounded reference or nothing */
     double poison[2]; /* of elements at even and odd places */
     unsigned char pattern[8];
@@ -78,23 +87,30 @@ struct sums {
     double err2, ref2;           /* sums of squares */
     double excess, abs_err, rel; /* largest */
     double suspects;             /* equal to the poison */
+    double beyond;               /* above 0: a share above job->share */
 };
 
 /* The same per lane: the compiler need not reorder a sum to use vectors. */
 struct lanes {
     double err2[LANES], ref2[LANES], excess[LANES], abs_err[LANES], rel[LANES],
         suspects[LANES];
+    double beyond[LANES];
 };
 
 WS__CLONES
 static void block_lanes(const double *restrict v, const double *restrict r,
-                        size_t n, double b, double poison0, double poison1,
+                        size_t n, const struct job *restrict job,
                         struct lanes *restrict l)
 {
+    const double b = job->b, share_a = job->share * job->about,
+                 share_b = job->share * job->b, poison0 = job->poison[0],
+                 poison1 = job->poison[1];
+
     for (size_t i = 0; i < n; i += LANES) {
         for (size_t j = 0; j < LANES; j++) {
             double d = fabs(v[i + j] - r[i + j]), m = fabs(r[i + j]);
             double over = d - b * m, q = d / (m > 0 ? m : HUGE_VAL);
+            double beyond = d - (share_a + share_b * m);
 
             l->err2[j] += d * d;
             l->ref2[j] += m * m;
@@ -103,6 +119,7 @@ static void block_lanes(const double *restrict v, const double *restrict r,
             l->rel[j] = q > l->rel[j] ? q : l->rel[j];
             l->suspects[j] += v[i + j] == poison0 ? 1 : 0;
             l->suspects[j] += v[i + j] == poison1 ? 1 : 0;
+            l->beyond[j] = beyond > l->beyond[j] ? beyond : l->beyond[j];
         }
     }
 }
@@ -116,7 +133,7 @@ static void block_sums(const double *v, const double *r, size_t n,
 
     for (size_t j = 0; j < LANES; j++)
         l.excess[j] = -HUGE_VAL;
-    block_lanes(v, r, whole, job->b, job->poison[0], job->poison[1], &l);
+    block_lanes(v, r, whole, job, &l);
     if (whole < n) {
         /* Repeat the last element: sums below count it out again. */
         for (size_t j = 0; j < LANES; j++) {
@@ -125,8 +142,7 @@ static void block_sums(const double *v, const double *r, size_t n,
             tail_v[j] = v[i];
             tail_r[j] = r[i];
         }
-        block_lanes(tail_v, tail_r, LANES, job->b, job->poison[0],
-                    job->poison[1], &l);
+        block_lanes(tail_v, tail_r, LANES, job, &l);
     }
     *out = (struct sums){.excess = -HUGE_VAL};
     for (size_t j = 0; j < LANES; j++) {
@@ -136,6 +152,7 @@ static void block_sums(const double *v, const double *r, size_t n,
         out->abs_err = fmax(out->abs_err, l.abs_err[j]);
         out->rel = fmax(out->rel, l.rel[j]);
         out->suspects += l.suspects[j];
+        out->beyond = fmax(out->beyond, l.beyond[j]);
     }
     if (whole < n) {
         double extra = (double)(LANES - (n - whole));
@@ -233,14 +250,16 @@ static enum judgement judge(const struct job *job, uint64_t i, double g,
     return fabs(g - r) <= job->a + job->b * fabs(r) ? EQUAL : DIFFERENT;
 }
 
-/* How far beyond its bound, for naming the worst element. */
+/* The error in units of what is allowed, for naming the worst element: above
+ * 1 is wrong. */
 static double badness(const struct job *job, double g, double r)
 {
-    double over = fabs(g - r) - job->b * fabs(r);
+    double bound = job->exact ? 0 : job->a + job->b * fabs(r);
+    double q = fabs(g - r) / fmax(bound, LEAST_BOUND);
 
     if (same(g, rounded(job->shape->dtype, r)))
-        return -HUGE_VAL;
-    return over == over ? over : HUGE_VAL;
+        return q <= 1 ? q : q == q;
+    return q == q ? q : HUGE_VAL;
 }
 
 static void note_worst(const struct job *job, uint64_t begin, const double *v,
@@ -291,12 +310,57 @@ static void add_finite(const double *v, const double *r, size_t n,
     }
 }
 
-static void first_pass(const struct job *job, struct totals *t,
-                       struct ws__mismatch *m)
+/* A of the head, for a reference of size s. */
+static double bound_at_zero(const struct ws__instance *in,
+                            const struct job *job, double s)
+{
+    const struct ws__tolerance *tol = &in->op->tolerance;
+    enum ws__dtype acc = tol->accumulate ? tol->accumulate : WS__DT_F32;
+    double k = (double)in->reduction;
+
+    if (tol->kind == WS__TOL_EXPLICIT)
+        return tol->atol;
+    return (RANDOM_FACTOR * sqrt(k) + BIAS_FACTOR * k) * ws__dtype_eps(acc) *
+               s +
+           tiny_step(job->shape->dtype);
+}
+
+/* Root mean square of some of the reference: runs, evenly spread. */
+static double sampled_size(const struct job *job)
+{
+    uint64_t n = job->shape->elements, step = n / SAMPLE_RUNS;
+    double sum = 0, count = 0;
+
+    if (step < SAMPLE_RUN)
+        step = SAMPLE_RUN;
+    for (uint64_t at = 0; at < n; at += step)
+        for (uint64_t i = at; i < n && i < at + SAMPLE_RUN; i++) {
+            double r = job->want[i];
+
+            if (!isfinite(r))
+                continue;
+            sum += r * r;
+            count++;
+        }
+    return count > 0 ? sqrt(sum / count) : 0;
+}
+
+/* Few blocks have an element that is worse than all before. */
+static void raise_share(struct job *job, const double *v, const double *r,
+                        size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        job->share = fmax(job->share, fabs(v[i] - r[i]) /
+                                          (job->about + job->b * fabs(r[i])));
+}
+
+static void first_pass(const struct ws__instance *in, struct job *job,
+                       struct totals *t, struct ws__mismatch *m)
 {
     double v[BLOCK];
 
     *t = (struct totals){.most = -HUGE_VAL};
+    job->about = fmax(bound_at_zero(in, job, sampled_size(job)), LEAST_BOUND);
     for (uint64_t at = 0; at < job->shape->elements; at += BLOCK) {
         size_t n = block_length(job, at);
         const double *r = job->want + at;
@@ -315,8 +379,9 @@ static void first_pass(const struct job *job, struct totals *t,
         t->ref2 += fmax(s.ref2, 0);
         m->max_abs = fmax(m->max_abs, s.abs_err);
         m->max_rel = fmax(m->max_rel, s.rel);
-        if (s.excess > t->most) {
-            t->most = s.excess;
+        t->most = fmax(t->most, s.excess);
+        if (s.beyond > 0) {
+            raise_share(job, v, r, n);
             t->worst_block = at;
         }
     }
@@ -346,21 +411,6 @@ static void second_pass(const struct job *job, struct ws__mismatch *m)
             m->nan += j == NOT_FINITE;
         }
     }
-}
-
-static void set_bounds(const struct ws__instance *in, struct job *job,
-                       const struct totals *t)
-{
-    const struct ws__tolerance *tol = &in->op->tolerance;
-    enum ws__dtype acc = tol->accumulate ? tol->accumulate : WS__DT_F32;
-    double s = t->finite ? sqrt(t->ref2 / (double)t->finite) : 0;
-    double k = (double)in->reduction;
-
-    if (tol->kind == WS__TOL_EXPLICIT)
-        return;
-    job->a =
-        (RANDOM_FACTOR * sqrt(k) + BIAS_FACTOR * k) * ws__dtype_eps(acc) * s +
-        tiny_step(job->shape->dtype);
 }
 
 static void make_job(const struct ws__instance *in, size_t tensor,
@@ -415,8 +465,9 @@ int ws__compare(struct ws_ctx *ctx, const struct ws__instance *in,
     memset(m, 0, sizeof(*m));
     m->tensor = (uint32_t)tensor;
     m->total = job.shape->elements;
-    first_pass(&job, &t, m);
-    set_bounds(in, &job, &t);
+    first_pass(in, &job, &t, m);
+    job.a =
+        bound_at_zero(in, &job, t.finite ? sqrt(t.ref2 / (double)t.finite) : 0);
     if (t.finite) {
         m->rms_err = sqrt(t.err2 / (double)t.finite);
         m->rms_ref = sqrt(t.ref2 / (double)t.finite);

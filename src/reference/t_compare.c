@@ -375,6 +375,48 @@ static void test_explicit(void **state)
     ws_ctx_free(ctx);
 }
 
+/* The worst of right results: the largest share of what is allowed, not the
+ * least distance to it, which small elements have. */
+static void test_worst_of_right(void **state)
+{
+    static const struct ws__op op = {
+        .tolerance = {.kind = WS__TOL_EXPLICIT, .rtol = 0.01, .ratio = 1}};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    static float got[5003];
+    static double want[5003];
+    struct ws__instance in;
+    struct ws__mismatch m;
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(want); i++)
+        got[i] = (float)(want[i] = i % 3 ? 1 : 128);
+    got[4200] += 1.0f;     /* of 1.28 */
+    got[40] += 0x1p-8f;    /* of 0.01 */
+    got[5002] += 0x1p-11f; /* in the last, short run */
+    dense(&in, &op, WS__DT_F32, 1, 5003, 1);
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, ~0u, &m), 1);
+    assert_int_equal(m.worst, 4200);
+    assert_true(m.worst_got == 129 && m.worst_want == 128);
+    assert_true(fabs(m.allowed - 1.28) < 1e-12);
+    got[4200] = 128;
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, ~0u, &m), 1);
+    assert_int_equal(m.worst, 40);
+    got[40] = 1;
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, ~0u, &m), 1);
+    assert_int_equal(m.worst, 5002);
+    /* Derived bounds: an error near zero counts more than one of a step at
+     * a large element. */
+    dense(&in, &auto_op, WS__DT_BF16, 1, 5003, 16);
+    for (size_t i = 0; i < WS_COUNT(want); i++)
+        want[i] = i % 3 ? 1 : 128;
+    ws__dtype_store(WS__DT_BF16, want, got, WS_COUNT(want));
+    ((uint16_t *)(void *)got)[4200]++; /* 1 of 1.0 and a bit */
+    ((uint16_t *)(void *)got)[2000]++; /* 1/128 of 1/128 and more */
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, ~0u, &m), 1);
+    assert_int_equal(m.worst, 4200);
+    ws_ctx_free(ctx);
+}
+
 /* Infinity and NaN are right where the reference, rounded, has them. */
 static void test_not_finite(void **state)
 {
@@ -453,10 +495,15 @@ static void test_strides(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_honest),   cmocka_unit_test(test_wrong),
-        cmocka_unit_test(test_missing),  cmocka_unit_test(test_poison),
-        cmocka_unit_test(test_explicit), cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_integers), cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_honest),
+        cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_poison),
+        cmocka_unit_test(test_explicit),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_worst_of_right),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

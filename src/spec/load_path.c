@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "base/fs.h"
+#include "base/names.h"
 #include "base/spawn.h"
 #include "spec/parts.h"
 
@@ -119,6 +120,29 @@ static int list_dir(struct ws__load *l, DIR *d, const char *folder,
     }
     qsort(list, *n, sizeof(*list), compare_texts);
     return 0;
+}
+
+void ws__load_nearest_file(struct ws__load *l, const char *path, char *name,
+                           size_t n)
+{
+    const char *dir = ws__load_dir(l, path);
+    struct ws__nearest near;
+    struct dirent *e;
+    DIR *d = dir ? opendir(dir) : NULL;
+
+    *name = '\0';
+    ws__nearest_begin(&near, ws__path_base(path));
+    while (d && (e = readdir(d)) != NULL) {
+        ws__nearest_see(&near, e->d_name);
+        if (near.best == e->d_name) {
+            snprintf(name, n, "%s", e->d_name);
+            near.best = name;
+        }
+    }
+    if (d)
+        closedir(d);
+    if (!ws__nearest_name(&near))
+        *name = '\0';
 }
 
 int ws__load_list_kernels(struct ws__load *l, const char *dir,

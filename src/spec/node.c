@@ -223,6 +223,51 @@ static bool tab_error(struct builder *b, const struct fy_diag_error *e,
     return false;
 }
 
+static bool is_json(const char *file)
+{
+    const char *dot = strrchr(file, '.');
+
+    return dot && (!strcmp(dot, ".json") || !strcmp(dot, ".jsonl"));
+}
+
+/* What usually helps against a complaint of the library. */
+static const char *syntax_hint(const char *complaint, bool json)
+{
+    static const struct {
+        const char *words, *hint, *json;
+    } known[] = {
+        {"indentation", "members of one map or list begin in one column", NULL},
+        {"multiline plain key",
+         "this line is indented deeper than its neighbours, or the one before "
+         "has no value",
+         NULL},
+        {"nested block mapping", "a text with ': ' in it needs quotes", NULL},
+        {"missing comma",
+         "a comma or a closing bracket is missing; texts with '[', '{' or ': ' "
+         "need quotes",
+         "a comma, a colon or a closing bracket is missing"},
+        {"without a closing",
+         "close the bracket; a text that begins with '[' or '{' needs quotes",
+         "close the bracket"},
+        {"closing quote", "end the text with the quote it begins with", NULL},
+        {"extra closing", "there is one closing bracket too many", NULL},
+        {"cannot start with", "put the text into quotes", NULL},
+        {"escape", "write '\\\\' for a backslash, or use single quotes",
+         "write '\\\\' for a backslash"},
+        {"UTF8", "write a whole character, or none", NULL},
+        {"expected key", "lines of a map are 'KEY: VALUE', of a list '- VALUE'",
+         NULL},
+        {"after mapping", "a line of a map is 'KEY: VALUE'", NULL},
+    };
+
+    for (size_t i = 0; i < WS_COUNT(known); i++)
+        if (strstr(complaint, known[i].words))
+            return json && known[i].json ? known[i].json : known[i].hint;
+    return json ? "keys and texts stand in double quotes, members are "
+                  "separated by commas"
+                : "texts with ': ', '#', '[' or '{' need quotes";
+}
+
 /* What the library objects to, in its words, at its place. */
 static int syntax_error(struct builder *b, struct fy_diag *diag,
                         const char *text, size_t len)
@@ -230,10 +275,13 @@ static int syntax_error(struct builder *b, struct fy_diag *diag,
     void *iter = NULL;
     struct fy_diag_error *e = fy_diag_errors_iterate(diag, &iter);
     struct ws__loc loc = {b->file, b->line, 1};
+    bool json = is_json(b->file);
+    const char *format = json ? "JSON" : "YAML";
 
     if (!e) {
-        ws__fail_at(b->ctx, WS_EPARSE, &loc, "not valid YAML or JSON");
-        return ws__hint(b->ctx, "check the text with a YAML editor");
+        ws__fail_at(b->ctx, WS_EPARSE, &loc, "not valid %s", format);
+        return ws__hint(b->ctx, "check the text with an editor that knows %s",
+                        format);
     }
     /* Positions of errors count from 1, those of marks from 0. */
     if (e->line > 0)
@@ -241,9 +289,9 @@ static int syntax_error(struct builder *b, struct fy_diag *diag,
     loc.column = e->column > 0 ? (uint32_t)e->column : 1;
     if (tab_error(b, e, text, len))
         return WS_EPARSE;
-    ws__fail_at(b->ctx, WS_EPARSE, &loc, "not valid YAML: %s",
+    ws__fail_at(b->ctx, WS_EPARSE, &loc, "not valid %s: %s", format,
                 e->msg ? e->msg : "syntax error");
-    return ws__hint(b->ctx, "texts with ': ', '#', '[' or '{' need quotes");
+    return ws__hint(b->ctx, "%s", syntax_hint(e->msg ? e->msg : "", json));
 }
 
 static int parse_events(struct builder *b, struct fy_diag *diag,
@@ -272,7 +320,14 @@ static int check_bytes(struct ws_ctx *ctx, const char *text, size_t len,
         ws__fail_at(ctx, WS_ELIMIT, &loc, "the text is too long");
         return ws__hint(ctx, "at most %zu bytes", WS__SPEC_TEXT_MAX);
     }
-    for (size_t i = 0; i < len; i++, loc.column++) {
+    for (size_t i = 0, n; i < len; i += n, loc.column++) {
+        uint32_t c;
+
+        n = ws__utf8(text + i, len - i, &c);
+        if (!n) {
+            ws__fail_at(ctx, WS_EPARSE, &loc, "the text is not UTF-8");
+            return ws__hint(ctx, "save the file as UTF-8");
+        }
         if (!text[i]) {
             ws__fail_at(ctx, WS_EPARSE, &loc,
                         "the text contains a NUL character");

@@ -65,9 +65,23 @@ int ws__node_range(struct ws_ctx *ctx, const struct ws__node *n,
 /* A scalar with the type that its text shows; quoted ones are strings. */
 int ws__node_value(struct ws_ctx *ctx, const struct ws__node *n,
                    struct ws__value *out);
-/* Is the text an identifier that no expression keyword takes? */
-int ws__node_name(struct ws_ctx *ctx, const char *text,
-                  const struct ws__loc *loc, const char *what);
+/* Names. An identifier: what C takes as a name. A variable: an identifier
+ * that means nothing else in expressions; with `words`, no element type
+ * either. A title: an identifier that may have '-' and '.' inside. */
+int ws__node_identifier(struct ws_ctx *ctx, const char *text,
+                        const struct ws__loc *loc, const char *what);
+int ws__node_variable(struct ws_ctx *ctx, const char *text,
+                      const struct ws__loc *loc, const char *what, bool words);
+int ws__node_title(struct ws_ctx *ctx, const char *text,
+                   const struct ws__loc *loc, const char *what);
+/* Length and code of the character at s, of which `left` bytes are there; 0:
+ * it is none. */
+size_t ws__utf8(const char *s, size_t left, uint32_t *code);
+/* A text of one line for people: valid UTF-8, not empty, no controls. */
+int ws__node_printable(struct ws_ctx *ctx, const struct ws__node *n,
+                       const char *what, const char **out);
+/* The element types become words of a scope. */
+void ws__node_words(struct ws__scope *s);
 /* One of the words in `words` (separated by spaces): its index. */
 int ws__node_word(struct ws_ctx *ctx, const struct ws__node *n,
                   const char *what, const char *words, int *out);

@@ -12,9 +12,12 @@
 #include <ctype.h>
 
 #include "core/decimal.h"
+#include "core/dtype.h"
 #include "base/names.h"
 
 #include "base/banned.h"
+
+#define MAX_NAME 63
 
 static const char *const kinds[] = {[WS__SCALAR] = "a single value",
                                     [WS__LIST] = "a list",
@@ -223,28 +226,115 @@ int ws__node_value(struct ws_ctx *ctx, const struct ws__node *n,
     return 0;
 }
 
-int ws__node_name(struct ws_ctx *ctx, const char *text,
-                  const struct ws__loc *loc, const char *what)
+static int check_letters(struct ws_ctx *ctx, const char *text,
+                         const struct ws__loc *loc, const char *what,
+                         const char *more)
+{
+    bool ok = isalpha((unsigned char)*text) || *text == '_';
+
+    for (const char *s = text; ok && *s; s++)
+        ok = isalnum((unsigned char)*s) || *s == '_' || strchr(more, *s);
+    if (ok && strlen(text) <= MAX_NAME)
+        return 0;
+    ws__fail_at(ctx, WS_ESPEC, loc, "'%.80s' is not a name for %s", text, what);
+    return ws__hint(ctx,
+                    "a name has letters, digits and '_'%s, begins with no "
+                    "digit and is at most %d long",
+                    *more ? ", '-' and '.'" : "", MAX_NAME);
+}
+
+int ws__node_identifier(struct ws_ctx *ctx, const char *text,
+                        const struct ws__loc *loc, const char *what)
+{
+    return check_letters(ctx, text, loc, what, "");
+}
+
+int ws__node_title(struct ws_ctx *ctx, const char *text,
+                   const struct ws__loc *loc, const char *what)
+{
+    return check_letters(ctx, text, loc, what, "-.");
+}
+
+int ws__node_variable(struct ws_ctx *ctx, const char *text,
+                      const struct ws__loc *loc, const char *what, bool words)
 {
     static const char reserved[] =
         "and or not in if else for True False true false min max abs "
         "ceil_div round_up is_pow2 log2_floor clamp int float bool len range "
         "list sum any all";
-    bool ok = isalpha((unsigned char)*text) || *text == '_';
 
-    for (const char *s = text; ok && *s; s++)
-        ok = isalnum((unsigned char)*s) || *s == '_';
-    if (!ok || strlen(text) > 63) {
-        ws__fail_at(ctx, WS_ESPEC, loc, "'%.80s' is not a name for %s", text,
-                    what);
-        return ws__hint(ctx, "a name has letters, digits and '_', begins "
-                             "with no digit and is at most 63 long");
+    WS_TRY(ws__node_identifier(ctx, text, loc, what));
+    if (words && ws__dtype_parse(text) != WS__DT_NONE) {
+        ws__fail_at(ctx, WS_ESPEC, loc, "'%s' cannot name %s", text, what);
+        return ws__hint(ctx, "it is an element type; take another");
     }
     if (word_index(text, reserved) >= 0 || !strncmp(text, "device_", 7)) {
         ws__fail_at(ctx, WS_ESPEC, loc, "'%s' cannot name %s", text, what);
         return ws__hint(ctx, "it has a meaning in expressions; take another");
     }
     return 0;
+}
+
+void ws__node_words(struct ws__scope *s)
+{
+    static const struct ws__word types[] = {
+#define WS_X(code, name, text, bytes, eps) {text, code},
+        WS__DTYPE_MAP(WS_X)
+#undef WS_X
+    };
+
+    s->word = types;
+    s->nword = WS_COUNT(types);
+}
+
+size_t ws__utf8(const char *text, size_t left, uint32_t *out)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t n = *s < 0x80             ? 1
+               : (*s & 0xe0) == 0xc0 ? 2
+               : (*s & 0xf0) == 0xe0 ? 3
+               : (*s & 0xf8) == 0xf0 ? 4
+                                     : 0;
+    uint32_t c = n == 1 ? *s : *s & (0x7fu >> n);
+
+    if (!n || n > left)
+        return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (s[i] & 0x3f);
+    }
+    *out = c;
+    return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
+}
+
+/* Also what breaks lines or turns the direction of writing. */
+static bool is_control(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+int ws__node_printable(struct ws_ctx *ctx, const struct ws__node *n,
+                       const char *what, const char **out)
+{
+    WS_TRY(ws__node_str(ctx, n, what, out));
+    for (const char *s = *out; *s;) {
+        uint32_t c = 0;
+        size_t len = ws__utf8(s, strlen(s), &c);
+
+        if (!len || is_control(c)) {
+            ws__node_fail(ctx, n, "%s has a control character behind '%.*s'",
+                          what, (int)(s - *out), *out);
+            return ws__hint(ctx, "write one line of plain text");
+        }
+        s += len;
+    }
+    if (**out)
+        return 0;
+    ws__node_fail(ctx, n, "%s is empty", what);
+    return ws__hint(ctx, "leave it out, or say something");
 }
 
 int ws__node_word(struct ws_ctx *ctx, const struct ws__node *n,

@@ -46,6 +46,8 @@ int ws__load_params(struct ws__load *l, const struct ws__node *map,
                     struct ws__kernel *k);
 int ws__load_constraints(struct ws__load *l, const struct ws__node *list,
                          struct ws__kernel *k);
+/* The default must keep the constraints on parameters alone. */
+int ws__load_check_default(struct ws__load *l, const struct ws__kernel *k);
 int ws__load_constraint(struct ws__load *l, const struct ws__node *text,
                         const char *about, struct ws__kernel *k);
 /* A list, or a list expression: distinct values of one type, as slots too. */
@@ -61,6 +63,8 @@ int ws__load_scratch(struct ws__load *l, const struct ws__node *map,
                      struct ws__kernel *k);
 int ws__load_launches(struct ws__load *l, const struct ws__node *list,
                       struct ws__kernel *k);
+/* Does a launch or a scratch buffer depend on this slot? */
+bool ws__load_plan_uses(const struct ws__kernel *k, size_t slot);
 
 /* spec_source.c: the file `name` inside `dir` with all includes of ours
  * resolved. `at`: the node that names it. */
@@ -91,6 +95,9 @@ int ws__load_share_dir(struct ws__load *l, const char **out);
 /* op.yaml, op.yml or op.json in dir: its path, or NULL if there is none.
  * Failure of memory shows as WS_ENOMEM. */
 int ws__load_find_op(struct ws__load *l, const char *dir, const char **out);
+/* The file beside `path` with the nearest name; empty if none is near. */
+void ws__load_nearest_file(struct ws__load *l, const char *path, char *name,
+                           size_t n);
 /* The kernel files of dir/kernels, sorted. */
 int ws__load_list_kernels(struct ws__load *l, const char *dir,
                           const char ***out, size_t *n);

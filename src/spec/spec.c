@@ -12,11 +12,15 @@
  */
 #include "spec/spec.h"
 
+#include <ctype.h>
+
 #include "base/fs.h"
+#include "base/names.h"
 #include "spec/parts.h"
 
 #include "base/banned.h"
 
+#define SOME_NAMES 5
 #define MAX_TEXT ((size_t)16 << 20)
 
 static struct ws__spec_full *full(struct ws__spec *s)
@@ -134,7 +138,7 @@ static int op_by_name(struct ws__load *l, struct ws__spec *s,
 {
     const char *share, *dir, *file;
 
-    WS_TRY(ws__node_name(l->ctx, n->text, &n->loc, "an op"));
+    WS_TRY(ws__node_title(l->ctx, n->text, &n->loc, "an op"));
     if (ws__load_share_dir(l, &share) < 0)
         return ws__error_locate(l->ctx, &n->loc);
     dir = ws__load_join(l, share, n->text);
@@ -340,6 +344,41 @@ static int no_workloads(struct ws_ctx *ctx)
     return ws__hint(ctx, "only specifications with an op have");
 }
 
+static bool begins_with_axis(const char *text)
+{
+    while (*text == ' ')
+        text++;
+    while (isalnum((unsigned char)*text) || *text == '_')
+        text++;
+    while (*text == ' ')
+        text++;
+    return *text == '=';
+}
+
+/* What is no AXIS=VALUE was meant as the name of a workload. */
+static int no_workload(const struct ws__spec *s, const char *text)
+{
+    struct ws__nearest near;
+    char some[300] = "";
+
+    ws__nearest_begin(&near, text);
+    for (size_t i = 0; i < s->nworkload; i++) {
+        size_t at = strlen(some);
+
+        ws__nearest_see(&near, s->workload[i].name);
+        if (i < SOME_NAMES)
+            snprintf(some + at, sizeof(some) - at, "%s'%s'", i ? ", " : "",
+                     s->workload[i].name);
+    }
+    ws__fail(s->ctx, WS_ESPEC, "there is no workload '%s'", text);
+    if (ws__nearest_name(&near))
+        return ws__hint(s->ctx, "did you mean '%s'?", ws__nearest_name(&near));
+    if (!s->nworkload)
+        return ws__hint(s->ctx, "write AXIS=VALUE,AXIS=VALUE");
+    return ws__hint(s->ctx, "there are %s%s; or write AXIS=VALUE,AXIS=VALUE",
+                    some, s->nworkload > SOME_NAMES ? ", ..." : "");
+}
+
 int ws__spec_workload(struct ws__spec *s, const char *text,
                       struct ws__workload *out)
 {
@@ -347,6 +386,8 @@ int ws__spec_workload(struct ws__spec *s, const char *text,
 
     if (!s->op)
         return no_workloads(s->ctx);
+    if (*text && !begins_with_axis(text))
+        return no_workload(s, text);
     return ws__load_workload_text(&l, s->op, text, out);
 }
 

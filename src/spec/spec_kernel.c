@@ -172,7 +172,7 @@ static int read_head(struct ws__load *l, const struct ws__node *root,
     WS_TRY(ws__node_keys(l->ctx, root, KERNEL_KEYS, "a kernel"));
     WS_TRY(ws__node_need(l->ctx, root, "kernel", "the kernel file", &n));
     WS_TRY(ws__node_str(l->ctx, n, "a name", &k->name));
-    WS_TRY(ws__node_name(l->ctx, k->name, &n->loc, "a kernel"));
+    WS_TRY(ws__node_title(l->ctx, k->name, &n->loc, "a kernel"));
     if ((n = ws__node_get(root, "about")))
         WS_TRY(ws__node_str(l->ctx, n, "a text", &k->about));
     if ((n = ws__node_get(root, "dialect"))) {
@@ -203,7 +203,7 @@ static int read_space(struct ws__load *l, const struct ws__node *root,
     WS_TRY(ws__load_kernel_scope(l, k, strings));
     if ((n = ws__node_get(root, "constraints")))
         WS_TRY(ws__load_constraints(l, n, k));
-    return 0;
+    return ws__load_check_default(l, k);
 }
 
 static int read_plan(struct ws__load *l, const struct ws__node *root,
@@ -217,6 +217,42 @@ static int read_plan(struct ws__load *l, const struct ws__node *root,
     WS_TRY(ws__load_launches(l, n, k));
     if ((n = ws__node_get(root, "wave")))
         WS_TRY(read_wave(l, n, k));
+    return 0;
+}
+
+static bool word_part(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool mentions(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *s = text; (s = strstr(s, name)) != NULL; s += n)
+        if ((s == text || !word_part(s[-1])) && !word_part(s[n]))
+            return true;
+    return false;
+}
+
+/* Values of a parameter that changes nothing differ by noise alone, and the
+ * luckiest would win. A source that builds names by ## may mention a
+ * parameter in a comment. */
+static int check_used(struct ws__load *l, const struct ws__kernel *k)
+{
+    for (size_t i = 0; i < k->nparam && *k->source; i++) {
+        const struct ws__param *p = &k->param[i];
+
+        if (mentions(k->source, p->name) ||
+            ws__load_plan_uses(k, ws__kernel_param_slot(k, i)))
+            continue;
+        ws__fail_at(l->ctx, WS_ESPEC, &p->loc,
+                    "parameter '%s' is used neither in the source nor in the "
+                    "launch plan",
+                    p->name);
+        return ws__hint(l->ctx, "use it or remove it: its values would "
+                                "differ by noise alone");
+    }
     return 0;
 }
 
@@ -245,6 +281,7 @@ int ws__load_kernel(struct ws__load *l, const struct ws__node *root,
         WS_TRY(ws__load_source(l, n, dir, ws__node_get(root, "include"),
                                &out->source, &out->source_file));
     }
+    WS_TRY(check_used(l, out));
     out->hash = ws__kernel_meaning(out);
     return 0;
 }

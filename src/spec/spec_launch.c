@@ -22,7 +22,8 @@ static int find_scratch(const struct ws__kernel *k, const char *name)
 static int check_scratch_name(struct ws__load *l, const struct ws__kernel *k,
                               const struct ws__node *n)
 {
-    WS_TRY(ws__node_name(l->ctx, n->key, &n->key_loc, "a scratch buffer"));
+    WS_TRY(ws__node_variable(l->ctx, n->key, &n->key_loc, "a scratch buffer",
+                             true));
     if (ws__scope_find(&k->scope, n->key) < 0 &&
         ws__op_tensor(k->op, n->key) < 0)
         return 0;
@@ -44,8 +45,8 @@ static int read_scratch(struct ws__load *l, const struct ws__node *n,
     WS_TRY(ws__node_need(l->ctx, n, "bytes", "the scratch buffer", &c));
     WS_TRY(ws__node_expr(l->ctx, l->arena, c, &k->scope, WS__INT, &s->bytes));
     if ((c = ws__node_get(n, "when")))
-        WS_TRY(
-            ws__node_expr(l->ctx, l->arena, c, &k->scope, WS__BOOL, &s->when));
+        WS_TRY(ws__node_expr(l->ctx, l->arena, c, &k->scope, WS__CONDITION,
+                             &s->when));
     if ((c = ws__node_get(n, "zero")))
         WS_TRY(ws__node_bool(l->ctx, c, "zero", &s->zero));
     return 0;
@@ -204,13 +205,13 @@ static int read_launch(struct ws__load *l, const struct ws__node *n,
                          "a launch"));
     WS_TRY(ws__node_need(l->ctx, n, "entry", "the launch", &c));
     WS_TRY(ws__node_str(l->ctx, c, "a function's name", &out->entry));
-    WS_TRY(ws__node_name(l->ctx, c->text, &c->loc, "an entry"));
+    WS_TRY(ws__node_identifier(l->ctx, c->text, &c->loc, "an entry"));
     WS_TRY(ws__node_need(l->ctx, n, "grid", "the launch", &c));
     WS_TRY(read_dims(l, c, k, out->grid));
     WS_TRY(ws__node_need(l->ctx, n, "block", "the launch", &c));
     WS_TRY(read_dims(l, c, k, out->block));
     if ((c = ws__node_get(n, "when")))
-        WS_TRY(ws__node_expr(l->ctx, l->arena, c, &k->scope, WS__BOOL,
+        WS_TRY(ws__node_expr(l->ctx, l->arena, c, &k->scope, WS__CONDITION,
                              &out->when));
     if ((c = ws__node_get(n, "shared")))
         WS_TRY(ws__node_expr(l->ctx, l->arena, c, &k->scope, WS__INT,
@@ -238,6 +239,34 @@ static int check_outputs(struct ws__load *l, const struct ws__node *list,
         return ws__hint(l->ctx, "add it to the 'args' of a launch");
     }
     return 0;
+}
+
+static bool uses(const struct ws__expr *e, size_t slot)
+{
+    return e && ws__expr_uses(e, slot);
+}
+
+static bool launch_uses(const struct ws__launch *l, size_t slot)
+{
+    bool found = uses(l->when, slot) || uses(l->shared, slot);
+
+    for (size_t d = 0; d < 3; d++)
+        found = found || uses(l->grid[d], slot) || uses(l->block[d], slot);
+    for (size_t i = 0; i < l->narg; i++)
+        found = found || uses(l->arg[i].expr, slot);
+    return found;
+}
+
+bool ws__load_plan_uses(const struct ws__kernel *k, size_t slot)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < k->nscratch; i++)
+        found = found || uses(k->scratch[i].bytes, slot) ||
+                uses(k->scratch[i].when, slot);
+    for (size_t i = 0; i < k->nlaunch; i++)
+        found = found || launch_uses(&k->launch[i], slot);
+    return found;
 }
 
 int ws__load_launches(struct ws__load *l, const struct ws__node *list,

@@ -93,7 +93,7 @@ static int read_axis(struct ws__load *l, const struct ws__node *n,
 {
     a->name = n->key;
     a->loc = n->key_loc;
-    WS_TRY(ws__node_name(l->ctx, n->key, &n->key_loc, "an axis"));
+    WS_TRY(ws__node_variable(l->ctx, n->key, &n->key_loc, "an axis", true));
     if (!strcmp(n->key, "name") || !strcmp(n->key, "about") ||
         !strcmp(n->key, "weight") || !strcmp(n->key, "axes")) {
         ws__fail_at(l->ctx, WS_ESPEC, &n->key_loc, "'%s' cannot name an axis",
@@ -139,6 +139,7 @@ static int make_scope(struct ws__load *l, struct ws__op *op,
 {
     memset(out, 0, sizeof(*out));
     out->strings = &op->strings;
+    ws__node_words(out);
     for (size_t i = 0; i < op->naxis; i++)
         WS_TRY(ws__scope_add(l->ctx, out, op->axis[i].name, WS__INT, NULL));
     return 0;
@@ -314,7 +315,8 @@ static int read_tensors(struct ws__load *l, const struct ws__node *root,
         if (op->ntensor == WS__MAX_TENSORS)
             return ws__fail_at(l->ctx, WS_ELIMIT, &c->key_loc,
                                "more than %d tensors", WS__MAX_TENSORS);
-        WS_TRY(ws__node_name(l->ctx, c->key, &c->key_loc, "a tensor"));
+        WS_TRY(
+            ws__node_variable(l->ctx, c->key, &c->key_loc, "a tensor", true));
         if (ws__op_axis(op, c->key) >= 0 || ws__op_tensor(op, c->key) >= 0) {
             ws__fail_at(l->ctx, WS_ESPEC, &c->key_loc, "the name '%s' is taken",
                         c->key);
@@ -338,7 +340,7 @@ static int read_require(struct ws__load *l, const struct ws__node *n,
     if (!op->require)
         return WS_ENOMEM;
     for (const struct ws__node *c = n->first; c; c = c->next) {
-        WS_TRY(ws__node_expr(l->ctx, l->arena, c, scope, WS__BOOL,
+        WS_TRY(ws__node_expr(l->ctx, l->arena, c, scope, WS__CONDITION,
                              &op->require[op->nrequire]));
         op->nrequire++;
     }
@@ -358,7 +360,7 @@ static int read_reference(struct ws__load *l, const struct ws__node *n,
     WS_TRY(ws__node_keys(l->ctx, n, "native", "a reference"));
     WS_TRY(ws__node_need(l->ctx, n, "native", "the reference", &n));
     WS_TRY(ws__node_str(l->ctx, n, "the name of an op", &op->reference));
-    return ws__node_name(l->ctx, n->text, &n->loc, "an op");
+    return ws__node_title(l->ctx, n->text, &n->loc, "an op");
 }
 
 static int read_explicit(struct ws__load *l, const struct ws__node *n,
@@ -473,7 +475,7 @@ int ws__load_op(struct ws__load *l, const struct ws__node *root,
     WS_TRY(ws__node_keys(l->ctx, root, OP_KEYS, "an op"));
     WS_TRY(ws__node_need(l->ctx, root, "op", "the op file", &n));
     WS_TRY(ws__node_str(l->ctx, n, "a name", &op->name));
-    WS_TRY(ws__node_name(l->ctx, op->name, &n->loc, "an op"));
+    WS_TRY(ws__node_title(l->ctx, op->name, &n->loc, "an op"));
     if ((n = ws__node_get(root, "about")))
         WS_TRY(ws__node_str(l->ctx, n, "a text", &op->about));
     WS_TRY(ws__node_need(l->ctx, root, "axes", "the op file", &n));

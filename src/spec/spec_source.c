@@ -496,6 +496,25 @@ static int read_folders(struct source *s, const struct ws__node *list)
     return 0;
 }
 
+static int no_source(struct source *s, const struct ws__node *at,
+                     const char *path)
+{
+    struct ws_ctx *ctx = s->l->ctx;
+    char name[256], *real = NULL;
+
+    /* The folder as it really is: people run tools from many places. */
+    WS_TRY(ws__path_inside(ctx, s->root, s->root, &real));
+    ws__load_nearest_file(s->l, path, name, sizeof(name));
+    ws__fail_at(ctx, WS_ENOENT, &at->loc, "source '%s' is not found", at->text);
+    if (*name)
+        ws__hint(ctx, "did you mean '%s'? It is looked for in '%s'", name,
+                 real);
+    else
+        ws__hint(ctx, "it is looked for in '%s'", real);
+    ws__free(ctx, real);
+    return WS_ENOENT;
+}
+
 static int resolve(struct source *s, const struct ws__node *at,
                    const struct ws__node *includes, const char **path)
 {
@@ -511,11 +530,8 @@ static int resolve(struct source *s, const struct ws__node *at,
     rc = try_path(s, s->root, *path, &canonical);
     if (rc < 0)
         return ws__error_locate(s->l->ctx, &at->loc);
-    if (!rc) {
-        ws__fail_at(s->l->ctx, WS_ENOENT, &at->loc, "source '%s' is not found",
-                    at->text);
-        return ws__hint(s->l->ctx, "it is looked for as '%s'", *path);
-    }
+    if (!rc)
+        return no_source(s, at, *path);
     return add_file(s, *path, canonical);
 }
 

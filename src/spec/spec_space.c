@@ -174,7 +174,7 @@ static int read_param_map(struct ws__load *l, const struct ws__kernel *k,
 static int check_param_name(struct ws__load *l, const struct ws__kernel *k,
                             const struct ws__node *n)
 {
-    WS_TRY(ws__node_name(l->ctx, n->key, &n->key_loc, "a parameter"));
+    WS_TRY(ws__node_variable(l->ctx, n->key, &n->key_loc, "a parameter", true));
     if (!k->op ||
         (ws__op_axis(k->op, n->key) < 0 && ws__op_tensor(k->op, n->key) < 0))
         return 0;
@@ -214,6 +214,8 @@ int ws__load_kernel_scope(struct ws__load *l, struct ws__kernel *k,
 {
     memset(&k->scope, 0, sizeof(k->scope));
     k->scope.strings = strings;
+    if (k->op)
+        ws__node_words(&k->scope);
     for (size_t i = 0; k->op && i < k->op->naxis; i++)
         WS_TRY(ws__scope_add(l->ctx, &k->scope, k->op->axis[i].name, WS__INT,
                              NULL));
@@ -222,8 +224,8 @@ int ws__load_kernel_scope(struct ws__load *l, struct ws__kernel *k,
                           NULL) < 0)
             return ws__error_locate(l->ctx, &k->param[i].loc);
     for (size_t i = 0; i < WS_COUNT(device_names); i++)
-        WS_TRY(
-            ws__scope_add(l->ctx, &k->scope, device_names[i], WS__INT, NULL));
+        WS_TRY(ws__scope_add(l->ctx, &k->scope, device_names[i],
+                             i == WS__DV_IS_CPU ? WS__BOOL : WS__INT, NULL));
     return 0;
 }
 
@@ -234,8 +236,9 @@ int ws__load_constraint(struct ws__load *l, const struct ws__node *text,
     size_t naxis = ws__kernel_param_slot(k, 0);
 
     c->about = about;
-    WS_TRY(
-        ws__node_expr(l->ctx, l->arena, text, &k->scope, WS__BOOL, &c->expr));
+    /* A foreign space (no op) may test numbers for their truth. */
+    WS_TRY(ws__node_expr(l->ctx, l->arena, text, &k->scope,
+                         k->op ? WS__CONDITION : WS__BOOL, &c->expr));
     for (size_t i = 0; i < naxis; i++)
         c->needs_axes = c->needs_axes || ws__expr_uses(c->expr, i);
     for (int v = 0; v < WS__NDEVICE_VARS; v++)
@@ -244,6 +247,61 @@ int ws__load_constraint(struct ws__load *l, const struct ws__node *text,
             ws__expr_uses(c->expr,
                           ws__kernel_device_slot(k, (enum ws__device_var)v));
     k->nconstraint++;
+    return 0;
+}
+
+/* The defaults that an expression reads: "BM=32, TM=5". */
+static int print_read(const struct ws__kernel *k, const struct ws__expr *e,
+                      struct ws__buf *b)
+{
+    for (size_t i = 0; i < k->nparam; i++) {
+        const struct ws__param *p = &k->param[i];
+
+        if (!ws__expr_uses(e, ws__kernel_param_slot(k, i)))
+            continue;
+        ws__buf_printf(b, "%s%s=", b->len ? ", " : "", p->name);
+        WS_TRY(ws__value_print(b, &p->value[p->dflt]));
+    }
+    return b->failed;
+}
+
+static int broken_default(struct ws__load *l, const struct ws__kernel *k,
+                          const struct ws__expr *e)
+{
+    struct ws__buf b;
+    int rc;
+
+    ws__buf_init(&b, l->ctx, 1 << 16);
+    rc = print_read(k, e, &b);
+    if (rc >= 0) {
+        rc = ws__fail_at(l->ctx, WS_ESPEC, &e->loc,
+                         "the default values break '%s'%s%s", e->text,
+                         b.len ? ": " : "", b.len ? b.data : "");
+        ws__hint(l->ctx, b.len ? "give a 'default' that all constraints allow"
+                               : "no config can keep it");
+    }
+    ws__buf_free(&b);
+    return rc;
+}
+
+int ws__load_check_default(struct ws__load *l, const struct ws__kernel *k)
+{
+    union wsrt_value vars[WS__MAX_SLOTS], v;
+    struct ws__config c;
+
+    memset(vars, 0, sizeof(vars));
+    ws__config_default(k, &c);
+    ws__config_vars(k, &c, vars);
+    for (size_t i = 0; i < k->nconstraint; i++) {
+        const struct ws__constraint *s = &k->constraint[i];
+
+        if (s->needs_axes || s->needs_device)
+            continue;
+        if (ws__expr_eval(l->ctx, s->expr, vars, &v) < 0)
+            return ws__error_prefix(l->ctx, "the default values");
+        if (!v.i)
+            return broken_default(l, k, s->expr);
+    }
     return 0;
 }
 

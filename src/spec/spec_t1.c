@@ -30,7 +30,7 @@ static int read_param(struct ws__load *l, const struct ws__node *n,
     WS_TRY(ws__node_want(l->ctx, n, WS__MAP, "a map for a parameter"));
     WS_TRY(ws__node_need(l->ctx, n, "Name", "the parameter", &c));
     WS_TRY(ws__node_str(l->ctx, c, "a name", &p->name));
-    WS_TRY(ws__node_name(l->ctx, p->name, &c->loc, "a parameter"));
+    WS_TRY(ws__node_variable(l->ctx, p->name, &c->loc, "a parameter", false));
     p->loc = c->loc;
     WS_TRY(ws__node_need(l->ctx, n, "Values", "the parameter", &values));
     WS_TRY(ws__load_values(l, k, values, p));
@@ -87,7 +87,7 @@ int ws__load_t1(struct ws__load *l, const struct ws__node *root,
     out->name = "t1";
     if (general && general->kind == WS__MAP &&
         (n = ws__node_get(general, "BenchmarkName")))
-        WS_TRY(ws__node_str(l->ctx, n, "a name", &out->name));
+        WS_TRY(ws__node_printable(l->ctx, n, "the name", &out->name));
     WS_TRY(
         ws__node_need(l->ctx, root, "ConfigurationSpace", "the T1 file", &n));
     WS_TRY(ws__node_want(l->ctx, n, WS__MAP, "a configuration space"));

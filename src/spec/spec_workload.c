@@ -107,7 +107,7 @@ static int read_member(struct ws__load *l, const struct ws__op *op,
                        uint32_t *given)
 {
     if (!strcmp(n->key, "name"))
-        return ws__node_str(l->ctx, n, "a name", &w->name);
+        return ws__node_printable(l->ctx, n, "the name", &w->name);
     if (!strcmp(n->key, "about"))
         return ws__node_str(l->ctx, n, "a text", &w->about);
     if (!strcmp(n->key, "weight")) {

@@ -93,6 +93,14 @@ static void workloads(void **state)
     assert_int_equal(ws__spec_workload(s, "M=16, N=64,K=32,T=float16", &w), 0);
     assert_true(ws__hash_eq(ws__workload_hash(s->op, &w),
                             ws__workload_hash(s->op, &s->workload[1])));
+    assert_int_equal(ws__spec_workload(s, "nosuch", &w), WS_ESPEC);
+    assert_string_equal(ws_ctx_error(ctx)->message,
+                        "there is no workload 'nosuch'");
+    assert_non_null(strstr(ws_ctx_error(ctx)->hint, s->workload[0].name));
+    assert_non_null(strstr(ws_ctx_error(ctx)->hint, "AXIS=VALUE"));
+    assert_int_equal(ws__spec_workload(s, "some M=3", &w), WS_ESPEC);
+    assert_string_equal(ws_ctx_error(ctx)->message,
+                        "there is no workload 'some M=3'");
     assert_int_equal(ws__spec_workload(s, "M=16", &w), WS_ESPEC);
     assert_non_null(strstr(ws_ctx_error(ctx)->message, "N, K"));
     assert_int_equal(ws__spec_workload(s, "M=16,N=8,K=9", &w), WS_ESPEC);

@@ -56,6 +56,8 @@ struct broken {
 static const struct broken ops[] = {
     {"op: gemm\n", "", WS_ESPEC, 1, 1, "has no 'op'", "'op: ...'"},
     {"op: gemm", "op: 9x", WS_ESPEC, 1, 5, "'9x' is not a name", "digit"},
+    {"op: gemm", "op: g\\b", WS_ESPEC, 1, 5, "not a name", "'-' and '.'"},
+    {"op: gemm", "op: \"g\\e[1m\"", WS_ESPEC, 1, 6, "not a name", "letters"},
     {"op: gemm", "op: [a]", WS_ESPEC, 1, 5, "'op' is a list", "a name"},
     {"cache: cold", "cache: col", WS_ESPEC, 14, 8, "'col'", "'cold'"},
     {"cache: cold", "cach: cold", WS_ESPEC, 14, 1, "unknown key 'cach'",
@@ -75,6 +77,15 @@ static const struct broken ops[] = {
     {"N: var", "N: vra", WS_ESPEC, 4, 6, "'vra'", "var, a whole number"},
     {"N: var", "N: 1.5", WS_ESPEC, 4, 6, "'1.5'", "whole number"},
     {"N: var", "if: var", WS_ESPEC, 4, 3, "'if' cannot name", "meaning"},
+    {"N: var", "float32: var", WS_ESPEC, 4, 3, "'float32' cannot name an axis",
+     "element type"},
+    {"  A:", "  int8:", WS_ESPEC, 8, 3, "'int8' cannot name a tensor",
+     "element type"},
+    {"N: var", "N-1: var", WS_ESPEC, 4, 3, "'N-1' is not a name for an axis",
+     "letters, digits and '_', begins"},
+    {"N % D == 0", "N % D", WS_EEXPR, 12, 12, "'N % D' is no condition",
+     "== 0"},
+    {"N % D == 0", "T == flot32", WS_EEXPR, 12, 17, "'flot32'", "'float32'"},
     {"N: var", "name: var", WS_ESPEC, 4, 3, "'name' cannot name an axis",
      "key of workloads"},
     {"N: var", "device_n: var", WS_ESPEC, 4, 3, "'device_n'", "meaning"},
@@ -156,6 +167,28 @@ static const struct broken kernels[] = {
      "an axis"},
     {"  BM: {values", "  C: {values", WS_ESPEC, 7, 3, "'C' is taken",
      "a tensor"},
+    {"kernel: k1", "kernel: 'k 1'", WS_ESPEC, 1, 10, "'k 1' is not a name",
+     "'-' and '.'"},
+    {"  BM: {values", "  bfloat16: {values", WS_ESPEC, 7, 3,
+     "'bfloat16' cannot name a parameter", "element type"},
+    {"  BM: {values", "  B\u00e9: {values", WS_ESPEC, 7, 3, "not a name",
+     "digits"},
+    {"BM * BN <= 512", "BM * BN <= 32", WS_ESPEC, 10, 5,
+     "the default values break 'BM * BN <= 32': BM=16, BN=4", "'default'"},
+    {"BM * BN <= 512", "1 > 2", WS_ESPEC, 10, 5,
+     "the default values break '1 > 2'", "no config"},
+    {"BM * BN <= 512", "BM % (BN - 4) == 0", WS_EEXPR, 10, 8,
+     "the default values: division by zero", ""},
+    {"BM * BN <= 512", "5", WS_EEXPR, 10, 5, "'5' is no condition", "compare"},
+    {"BM * BN <= 512", "BM % BN", WS_EEXPR, 10, 5, "'BM % BN' is no condition",
+     "== 0"},
+    {"BM * BN <= 512", "\"'a'\"", WS_EEXPR, 10, 6, "is no condition, it is",
+     "compare"},
+    {"{tmp: {bytes: M * 4}}", "{tmp: {bytes: M * 4, when: BM}}", WS_EEXPR, 13,
+     37, "'BM' is no condition", "compare"},
+    {"{tmp: {bytes: M * 4}}", "{int32: {bytes: M * 4}}", WS_ESPEC, 13, 11,
+     "'int32' cannot name a scratch buffer", "element type"},
+    {"entry: f", "entry: f-1", WS_ESPEC, 15, 12, "'f-1' is not a name", "_"},
     {"[16, 32]", "[16, x]", WS_ESPEC, 7, 21, "differ in type: 'x'", "all"},
     {"[16, 32]", "[16, 16]", WS_ESPEC, 7, 16, "values 1 and 2", "once"},
     {"[16, 32]", "[]", WS_ESPEC, 7, 16, "no values", "at least one"},
@@ -215,6 +248,11 @@ static const struct broken workloads[] = {
      "smaller"},
     {"X", "[{M: 1, N: 99999999999999999999}]", WS_ESPEC, 14, 23,
      "not a whole number", ""},
+    {"X", "[{M: 1, N: 8, name: \"a\\tb\"}]", WS_ESPEC, 14, 33, "behind 'a'",
+     "one line"},
+    {"X", "[{M: 1, N: 8, name: \"a\\x9bb\"}]", WS_ESPEC, 14, 33,
+     "control character", "plain"},
+    {"X", "[{M: 1, N: 8, name: \"\"}]", WS_ESPEC, 14, 33, "is empty", "leave"},
     {"X", "[5]", WS_ESPEC, 14, 13, "'5' is a single value", "a workload"},
     {"X", "nowhere.yaml", WS_ENOENT, 14, 12, "nowhere.yaml", ""},
 };
@@ -305,11 +343,161 @@ static void broken_workloads(void **state)
     assert_int_equal(bad_cases, 0);
 }
 
-/* The texts that the cases edit are themselves good. */
+static char *with(const char *text, const char *find, const char *put)
+{
+    return edited(text, &(struct broken){.find = find, .put = put});
+}
+
+/* The texts that the cases edit are themselves good; and what is near a
+ * mistake and none. */
 static void the_good_ones_load(void **state)
 {
     (void)state;
+    static const char *const conditions[] = {
+        "T == float32 or T == int8",
+        "BM or BN == 4",
+        "device_is_cpu or BM > 3",
+        "not BM % 4",
+        "(4 if T == float32 else 1) * BM <= 64",
+        "bool == 12 and bool(BM)",
+        "true"};
+
+    (void)state;
     assert_int_equal(load_texts(good_op, good_kernel), 0);
+    for (size_t i = 0; i < WS_COUNT(conditions); i++)
+        if (load_texts(good_op,
+                       with(good_kernel, "BM * BN <= 512", conditions[i])) < 0)
+            fail_msg("%s: %s", conditions[i], ws_ctx_error(ctx)->message);
+    assert_int_equal(load_texts(with(good_op, "op: gemm", "op: sum-2.b"),
+                                good_kernel),
+                     0);
+    assert_int_equal(load_texts(good_op, with(good_kernel, "kernel: k1",
+                                              "kernel: k-1.x")),
+                     0);
+}
+
+/* A parameter that changes neither text nor launches is a mistake. */
+static void unused_parameters(void **state)
+{
+    static const char *const texts[] = {"int x = BN;", "/* BN */",
+                                        "#if BN\n#endif", "x(BN)"};
+    static const char *const bad[] = {"int x = ABN, BN2;", "BM", " "};
+    const char *kernel = good_kernel;
+    struct ws__spec *s;
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(texts); i++) {
+        assert_int_equal(ws__spec_from_text(ctx, good_op, &kernel, &texts[i], 1,
+                                            &s),
+                         0);
+        ws__spec_free(s);
+    }
+    for (size_t i = 0; i < WS_COUNT(bad); i++) {
+        assert_int_equal(ws__spec_from_text(ctx, good_op, &kernel, &bad[i], 1,
+                                            &s),
+                         WS_ESPEC);
+        assert_string_equal(ws_ctx_error(ctx)->message,
+                            "parameter 'BN' is used neither in the source nor "
+                            "in the launch plan");
+        assert_int_equal(ws_ctx_error(ctx)->line, 8);
+    }
+}
+
+/* A foreign space may be named and tested in other ways. */
+static void foreign_spaces(void **state)
+{
+    static const char t1[] =
+        "{\"General\": {\"BenchmarkName\": \"a (b)\"}, "
+        "\"ConfigurationSpace\": {\"TuningParameters\": ["
+        "{\"Name\": \"int8\", \"Values\": [1, 2]}], \"Conditions\": ["
+        "{\"Expression\": \"int8 > 1\"}, {\"Expression\": \"int8 & 2\"}]}}";
+    const char *words;
+
+    (void)state;
+    assert_int_equal(load_texts(NULL, t1), 0);
+    words = with(t1, "int8 & 2", "int8 == float32");
+    assert_int_equal(load_texts(NULL, words), WS_EEXPR);
+    words = with(t1, "a (b)", "a\\u0007");
+    assert_int_equal(load_texts(NULL, words), WS_ESPEC);
+}
+
+/* Complaints of the YAML library: the file's format, and advice that fits. */
+static void syntax(void **state)
+{
+    static const struct {
+        const char *file, *text, *message, *hint;
+    } bad[] = {
+        {"a.yaml", "a:\n  b: 1\n c: 2\n", "not valid YAML", "one column"},
+        {"a.yaml", "a: 1\n  b: 2\n", "not valid YAML", "deeper"},
+        {"a.yaml", "a: b: c\n", "not valid YAML", "quotes"},
+        {"a.yaml", "a: \"b\n", "not valid YAML", "end the text"},
+        {"a.yaml", "a: @b\n", "not valid YAML", "into quotes"},
+        {"a.yaml", "a: {b: c}}\n", "not valid YAML", "too many"},
+        {"a.yaml", "a: \"\\q\"\n", "not valid YAML", "backslash"},
+        {"a.yaml", "a: \xff\n", "not UTF-8", "UTF-8"},
+        {"a.yaml", "a: 1\n- b\n", "not valid YAML", "'KEY: VALUE'"},
+        {"a.json", "{\"a\": 1\n \"b\": 2}\n", "not valid JSON",
+         "a comma, a colon"},
+        {"a.json", "{\"a\": \"\\q\"}\n", "not valid JSON", "for a backslash"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(bad); i++) {
+        char path[100];
+        struct ws__spec *s;
+        FILE *f;
+
+        snprintf(path, sizeof(path), "%s/%s", dir, bad[i].file);
+        f = fopen(path, "w");
+        assert_non_null(f);
+        fputs(bad[i].text, f);
+        fclose(f);
+        if (ws__spec_load(ctx, path, NULL, &s) != WS_EPARSE ||
+            !strstr(ws_ctx_error(ctx)->message, bad[i].message) ||
+            !strstr(ws_ctx_error(ctx)->hint, bad[i].hint))
+            fail_msg("%s: %s (%s)", bad[i].text, ws_ctx_error(ctx)->message,
+                     ws_ctx_error(ctx)->hint);
+        remove(path);
+    }
+}
+
+static void write_file(const char *name, const char *text)
+{
+    char path[100];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* A source that is not there: where it was looked for, and what is there. */
+static void missing_source(void **state)
+{
+    static const char *const names[] = {"op.yaml", "kernel.yaml", "tile.cl"};
+    char path[100], text[4000], real[4096];
+    struct ws__spec *s;
+
+    (void)state;
+    write_file("op.yaml", good_op);
+    write_file("tile.cl", "BM BN");
+    snprintf(text, sizeof(text), "op: ./op.yaml\n%s",
+             with(good_kernel, "k.c", "tyle.cl"));
+    write_file("kernel.yaml", text);
+    snprintf(path, sizeof(path), "%s/kernel.yaml", dir);
+    assert_int_equal(ws__spec_load(ctx, path, NULL, &s), WS_ENOENT);
+    assert_string_equal(ws_ctx_error(ctx)->message,
+                        "source 'tyle.cl' is not found");
+    assert_non_null(realpath(dir, real));
+    assert_non_null(strstr(ws_ctx_error(ctx)->hint, real));
+    assert_non_null(strstr(ws_ctx_error(ctx)->hint, "did you mean 'tile.cl'?"));
+    assert_int_equal(ws_ctx_error(ctx)->line, 4);
+    for (size_t i = 0; i < WS_COUNT(names); i++) {
+        snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+        remove(path);
+    }
 }
 
 static void whole_files(void **state)
@@ -371,6 +559,10 @@ int main(void)
         cmocka_unit_test(broken_ops),
         cmocka_unit_test(broken_kernels),
         cmocka_unit_test(broken_workloads),
+        cmocka_unit_test(unused_parameters),
+        cmocka_unit_test(foreign_spaces),
+        cmocka_unit_test(syntax),
+        cmocka_unit_test(missing_source),
         cmocka_unit_test(whole_files),
     };
 

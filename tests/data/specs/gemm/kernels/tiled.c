@@ -7,3 +7,4 @@
 const char *text = "#include \"in_a_string.h\"";
 void gemm(void) {}
 void reduce(void) {}
+int layout = LAYOUT;
