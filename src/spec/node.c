@@ -17,6 +17,7 @@
 #include "base/banned.h"
 
 #define MAX_DEPTH 24
+#define MAX_KEYS 1024 /* every key is compared with those before it */
 
 struct builder {
     struct ws_ctx *ctx;
@@ -57,6 +58,11 @@ static int check_key(struct builder *b, const struct ws__node *map,
     if (key->kind != WS__SCALAR) {
         ws__fail_at(b->ctx, WS_EPARSE, &key->loc, "a key must be a word");
         return ws__hint(b->ctx, "write NAME: VALUE");
+    }
+    if (map->n >= MAX_KEYS) {
+        ws__fail_at(b->ctx, WS_ELIMIT, &key->loc,
+                    "more than %d keys in one map", MAX_KEYS);
+        return ws__hint(b->ctx, "a list holds as many entries as you like");
     }
     for (const struct ws__node *c = map->first; c; c = c->next)
         if (!strcmp(c->key, key->text)) {
@@ -305,6 +311,8 @@ static int parse_events(struct builder *b, struct fy_diag *diag,
 
         rc = take_event(b, e);
         fy_parser_event_free(b->parser, e);
+        if (rc >= 0)
+            rc = ws__check_stop(b->ctx);
         if (rc >= 0 && end)
             return 0;
     }

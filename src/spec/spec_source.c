@@ -374,10 +374,13 @@ static int scan_word(struct scan *c)
 {
     static const char *const raw[] = {"R", "LR", "uR", "UR", "u8R"};
     struct ws__loc loc = here(c);
-    char word[8];
+    char word[32];
 
     c->start = false;
     take_word(c, word, sizeof(word));
+    if (!strncmp(word, "__has_include", 13) || !strcmp(word, "__has_embed"))
+        return refuse(c, &loc, "asking for other files",
+                      "a kernel is made of files of its own folder only");
     if (isdigit((unsigned char)*word) && peek(c) == '\'')
         return refuse(c, &loc, "a digit separator", "write the number plain");
     for (size_t i = 0; peek(c) == '"' && i < WS_COUNT(raw); i++)

@@ -341,6 +341,7 @@ static void escapes_are_refused(void **state)
         {"#include <../../../etc/hosts>\n", "leaves"},
         {"#define X \"a.h\"\n#include X\n", "macro"},
         {"#import \"k.c\"\n", "'#import'"},
+        {"#if __has_include(\"/etc/passwd\")\n#endif\n", "other files"},
         {"char *s = R\"(\"\n", "raw string"},
         {"#include \"none.h\"\n", "not found"},
         {"#inc\\ \t\nlude \"link.h\"\n", "outside"},

@@ -32,6 +32,13 @@ assert "paramters" in e["message"], e
 PY
 fi
 
+# Input that would hang or take for ever.
+mkfifo "$tmp/fifo.yaml"
+expect "a FIFO is no specification" 2 timeout 20 "$ws" space "$tmp/fifo.yaml"
+{ echo "kernel: x"; seq 60000 | sed 's/.*/k&: 1/'; } >"$tmp/keys.yaml"
+expect "too many keys" 2 timeout 20 "$ws" space "$tmp/keys.yaml"
+expect "closed standard files" 0 bash -c "'$ws' space ops/gemm --count >'$tmp/closed' <&- 2>&-"
+
 # Spaces.
 expect "space of the shipped operator" 0 "$ws" space ops/gemm --json
 check "space has the key valid" out_has '"valid"'
