@@ -247,8 +247,9 @@ static void explain_stop(struct cli *c, const struct ws_tune_result *r)
                 : ws_status_text(r->stopped));
     if (e->code == r->stopped && e->hint[0])
         fprintf(stderr, "  hint: %s\n", e->hint);
-    fprintf(stderr, "  results so far are kept; run the same command again "
-                    "to continue\n");
+    if (r->stopped != WS_EIO)
+        fprintf(stderr, "  results so far are kept; run the same command "
+                        "again to continue\n");
 }
 
 static int finish(struct cli *c, struct ws_tune_result *r, size_t nkernel)

@@ -9,6 +9,7 @@
 #include "base/dl.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 
 #include "base/mem.h"
 #include "base/banned.h"
@@ -32,39 +33,81 @@ static void clear(const struct ws__dl_symbol *symbols)
         *s->slot = NULL;
 }
 
-int ws__dl_open(struct ws_ctx *ctx, const char *const *names,
-                const char *package, const struct ws__dl_symbol *symbols,
-                void **handle)
+#define FLAGS (RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)
+
+/* The loader's words for the last failure; `*there`: not for want of a file
+ * of this name. */
+static const char *words_of(bool *there)
 {
-    char tried[512] = "", missing[160] = "";
+    const char *words = dlerror();
+
+    if (!words)
+        words = "unknown reason";
+    *there = !strstr(words, strerror(ENOENT));
+    return words;
+}
+
+static int cannot_load(struct ws_ctx *ctx, const char *words, bool there,
+                       const char *hint)
+{
+    ws__fail(ctx, WS_ENODRIVER, "cannot load a library: %s", words);
+    return ws__hint(ctx, "%s",
+                    there ? "it is installed but does not work here: free "
+                            "some memory, check the limits ('ulimit -v', "
+                            "'ulimit -n'), or install it again"
+                          : hint);
+}
+
+int ws__dl_open(struct ws_ctx *ctx, const char *const *names, const char *hint,
+                const struct ws__dl_symbol *symbols, void **handle)
+{
+    char tried[640] = "", missing[160];
+    bool any_there = false;
     size_t used = 0;
 
     *handle = NULL;
     for (; *names; names++) {
-        void *lib = dlopen(*names, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-        const char *lacks;
+        void *lib = dlopen(*names, FLAGS);
+        const char *words;
+        bool there = true;
         int n;
 
         clear(symbols);
         if (lib) {
-            lacks = resolve(lib, symbols);
-            if (!lacks) {
+            words = resolve(lib, symbols);
+            if (!words) {
                 *handle = lib;
                 return 0;
             }
-            snprintf(missing, sizeof(missing), "; '%s' lacks '%s'", *names,
-                     lacks);
+            snprintf(missing, sizeof(missing), "%s: lacks '%s'", *names, words);
+            words = missing;
             clear(symbols);
             dlclose(lib);
+        } else {
+            words = words_of(&there);
         }
-        n = snprintf(tried + used, sizeof(tried) - used, "%s'%s'",
-                     used ? ", " : "", *names);
+        any_there = any_there || there;
+        n = snprintf(tried + used, sizeof(tried) - used, "%s%s",
+                     used ? "; " : "", words);
         if (n > 0 && (size_t)n < sizeof(tried) - used)
             used += (size_t)n;
     }
-    ws__fail(ctx, WS_ENODRIVER, "cannot load a library: tried %s%s", tried,
-             missing);
-    return ws__hint(ctx, "install the package '%s'", package);
+    return cannot_load(ctx, tried, any_there, hint);
+}
+
+int ws__dl_try(struct ws_ctx *ctx, const char *name)
+{
+    void *lib = dlopen(name, FLAGS);
+    const char *words;
+    bool there;
+
+    if (lib) {
+        dlclose(lib);
+        return 0;
+    }
+    words = words_of(&there);
+    return cannot_load(ctx, words, there,
+                       "install the library, or what it depends on, again");
 }
 
 void ws__dl_close(void *handle)

@@ -4,8 +4,10 @@
  * A file is replaced, never edited: the new content goes to a temporary file
  * beside it, is synced, and takes the name by rename, so that a crash or a
  * full disk leaves the old content or the new and nothing between. A link is
- * followed first (it stays a link), and what is not a regular file (a pipe, a
- * terminal) is written to directly, for it cannot be replaced.
+ * followed first (it stays a link), and a pipe or a terminal is written to
+ * directly, for it cannot be replaced. Only regular files are read: a pipe
+ * without a writer would keep us waiting out of reach of any deadline. Nothing
+ * here blocks for ever: what may is opened without blocking and polled.
  *
  * Calls that change or read content go through the table `ops`; questions
  * (stat, realpath) do not, for there is nothing durable about them.
@@ -15,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,6 +27,7 @@
 
 #define FIRST_READ_BYTES ((size_t)16384)
 #define TEMP_TRIES 16
+#define SLICE_MS 50
 
 static int sys_open(const char *path, int flags, mode_t mode)
 {
@@ -50,7 +54,8 @@ static const char *hint_of(int code)
     case WS_EACCES:
         return "check the owner and the mode of the file and its folder";
     case WS_EFULL:
-        return "free some space or quota there, then run the same again";
+        return "free some space or quota there, or raise the limit of the "
+               "size of files ('ulimit -f'); then run the same again";
     default:
         return "the file system refuses; see the system's log if it persists";
     }
@@ -85,14 +90,28 @@ int ws__fs_fail(struct ws_ctx *ctx, int e, const char *verb, const char *path)
     return ws__hint(ctx, "%s", hint_of(code));
 }
 
+int ws__fd_keep(int fd)
+{
+    int up, e;
+
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    up = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    e = errno == EINVAL ? EMFILE : errno; /* none may be that large */
+    close(fd);
+    if (up < 0)
+        errno = e;
+    return up;
+}
+
 static int open_retry(const char *path, int flags, mode_t mode)
 {
     int fd;
 
     do
-        fd = ops->open(path, flags | O_CLOEXEC, mode);
+        fd = ops->open(path, flags | O_CLOEXEC | O_NOCTTY, mode);
     while (fd < 0 && errno == EINTR);
-    return fd;
+    return ws__fd_keep(fd);
 }
 
 /* --- reading ------------------------------------------------------------- */
@@ -152,14 +171,37 @@ static int read_all(struct ws_ctx *ctx, int fd, const char *path, size_t max,
     return 0;
 }
 
+static int not_regular(struct ws_ctx *ctx, const char *path, mode_t mode)
+{
+    if (S_ISDIR(mode)) {
+        ws__fail(ctx, WS_EINVAL, "'%s' is a folder, not a file", path);
+        return ws__hint(ctx, "give the path of a file in it");
+    }
+    ws__fail(ctx, WS_EINVAL, "'%s' is not a regular file", path);
+    return ws__hint(ctx, "pipes and devices cannot be used here; copy the "
+                         "content into a file and give that");
+}
+
 int ws__fs_read(struct ws_ctx *ctx, const char *path, size_t max, char **data,
                 size_t *len)
 {
-    int fd = open_retry(path, O_RDONLY, 0), rc;
+    int fd = open_retry(path, O_RDONLY | O_NONBLOCK, 0), rc;
+    struct stat st;
 
-    if (fd < 0)
-        return ws__fs_fail(ctx, errno, "open", path);
-    rc = read_all(ctx, fd, path, max, data, len);
+    if (fd < 0) {
+        int e = errno;
+
+        /* a socket, a device that is not there */
+        if (e == ENXIO && !stat(path, &st))
+            return not_regular(ctx, path, st.st_mode);
+        return ws__fs_fail(ctx, e, "open", path);
+    }
+    if (fstat(fd, &st) < 0)
+        rc = ws__fs_fail(ctx, errno, "read", path);
+    else if (!S_ISREG(st.st_mode))
+        rc = not_regular(ctx, path, st.st_mode);
+    else
+        rc = read_all(ctx, fd, path, max, data, len);
     ops->close(fd);
     return rc;
 }
@@ -249,17 +291,48 @@ static int replace(struct ws_ctx *ctx, const char *path, char *temp,
     return sync_parent(ctx, path);
 }
 
-static int write_special(struct ws_ctx *ctx, const char *path, const void *data,
-                         size_t len)
+/* Whoever reads the other end may be slow, and may never read at all: waits
+ * notice cancellation and the deadline of the call. */
+static int write_slowly(struct ws_ctx *ctx, int fd, const char *path,
+                        const char *p, size_t n)
 {
-    int fd = open_retry(path, O_WRONLY, 0), e;
+    while (n) {
+        struct pollfd room = {.fd = fd, .events = POLLOUT};
+        ssize_t done = ops->write(fd, p, n);
 
+        if (done > 0) {
+            p += done;
+            n -= (size_t)done;
+        } else if (done < 0 && errno == EAGAIN) {
+            poll(&room, 1, SLICE_MS);
+        } else if (done == 0 || errno != EINTR) {
+            return ws__fs_fail(ctx, done < 0 ? errno : EIO, "write", path);
+        }
+        if (n)
+            WS_TRY(ws__check_stop(ctx));
+    }
+    return 0;
+}
+
+static int write_special(struct ws_ctx *ctx, const char *path, mode_t mode,
+                         const void *data, size_t len)
+{
+    int fd, rc;
+
+    if (!S_ISFIFO(mode) && !S_ISCHR(mode))
+        return not_regular(ctx, path, mode);
+    fd = open_retry(path, O_WRONLY | O_NONBLOCK, 0);
+    if (fd < 0 && errno == ENXIO && S_ISFIFO(mode)) {
+        ws__fail(ctx, WS_EINVAL, "cannot write '%s': nothing reads this pipe",
+                 path);
+        return ws__hint(ctx, "start what reads it first, or give a file");
+    }
     if (fd < 0)
         return ws__fs_fail(ctx, errno, "open", path);
-    e = write_all(fd, data, len);
-    if (ops->close(fd) < 0 && !e)
-        e = errno;
-    return e ? ws__fs_fail(ctx, e, "write", path) : 0;
+    rc = write_slowly(ctx, fd, path, data, len);
+    if (ops->close(fd) < 0 && rc >= 0)
+        rc = ws__fs_fail(ctx, errno, "write", path);
+    return rc;
 }
 
 int ws__fs_write(struct ws_ctx *ctx, const char *path, const void *data,
@@ -271,7 +344,7 @@ int ws__fs_write(struct ws_ctx *ctx, const char *path, const void *data,
     int rc;
 
     if (!stat(path, &st) && !S_ISREG(st.st_mode))
-        return write_special(ctx, path, data, len);
+        return write_special(ctx, path, st.st_mode, data, len);
     if (!lstat(path, &st) && S_ISLNK(st.st_mode) && realpath(path, real))
         path = real;
     size = strlen(path) + 64;
@@ -401,7 +474,7 @@ int ws__path_inside(struct ws_ctx *ctx, const char *dir, const char *path,
     if (n == 1) /* "/" holds everything */
         n = 0;
     if (strncmp(real, root, n) || (real[n] != '/' && real[n])) {
-        ws__fail(ctx, WS_EACCES, "'%s' is outside of '%s'", path, dir);
+        ws__fail(ctx, WS_ESPEC, "'%s' is outside of '%s'", path, dir);
         return ws__hint(ctx, "put the file (not a link) into that folder");
     }
     *out = ws__strdup(ctx, real);

@@ -29,11 +29,19 @@ void ws__fs_set_ops(const struct ws__fs_ops *ops);
  * "cannot <verb> 'path': reason" and a hint; returns the code. */
 int ws__fs_fail(struct ws_ctx *ctx, int e, const char *verb, const char *path);
 
-/* Whole file into a NUL-terminated string (ws__free); over max: WS_ELIMIT. */
+/* Every descriptor that we make goes through this one: standard streams that
+ * are closed leave 0 to 2 free, and a file there would be taken for one of
+ * them, by our children too. Takes fd (negative: passed on with errno) and
+ * returns one from 3 on, or -1 and errno. */
+int ws__fd_keep(int fd);
+
+/* Whole file into a NUL-terminated string (ws__free); over max: WS_ELIMIT,
+ * anything but a regular file: WS_EINVAL. */
 int ws__fs_read(struct ws_ctx *ctx, const char *path, size_t max, char **data,
                 size_t *len);
 /* Readers see the old content or the new: temp file, fsync, rename, fsync
- * of the folder. */
+ * of the folder. A pipe that is being read and a character device are written
+ * to as they are, other things refused (WS_EINVAL). */
 int ws__fs_write(struct ws_ctx *ctx, const char *path, const void *data,
                  size_t len);
 int ws__fs_mkdirs(struct ws_ctx *ctx, const char *path); /* mkdir -p */
@@ -46,7 +54,7 @@ int ws__fs_can_create(struct ws_ctx *ctx, const char *dir);
 char *ws__path_join(struct ws_ctx *ctx, const char *dir, const char *name);
 char *ws__path_dir(struct ws_ctx *ctx, const char *path); /* "." if none */
 const char *ws__path_base(const char *path);              /* inside path */
-/* Canonical form if `path` exists and lies inside `dir`; else WS_EACCES
+/* Canonical form if `path` exists and lies inside `dir`; else WS_ESPEC
  * ("outside of") or WS_ENOENT. */
 int ws__path_inside(struct ws_ctx *ctx, const char *dir, const char *path,
                     char **out);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/banned.h"
 
 static int shm_fail(struct ws_ctx *ctx, struct ws__shm *s, const char *what,
@@ -27,7 +28,8 @@ static int shm_fail(struct ws_ctx *ctx, struct ws__shm *s, const char *what,
 int ws__shm_new(struct ws_ctx *ctx, size_t bytes, struct ws__shm *out)
 {
     *out = (struct ws__shm){.fd = -1};
-    out->fd = memfd_create("wavesmith", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    out->fd =
+        ws__fd_keep(memfd_create("wavesmith", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (out->fd < 0 || ftruncate(out->fd, (off_t)(bytes ? bytes : 1)) < 0 ||
         fcntl(out->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0)
         return shm_fail(ctx, out, "make", bytes);

@@ -21,10 +21,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/banned.h"
 
-/* Descriptors below this are rearranged in the child. */
-#define FIRST_FREE_FD 10
 #define END_GRACE_NS 2000000000u
 #define HELLO_TIMEOUT_NS 20000000000u
 
@@ -61,16 +60,17 @@ static char **make_env(struct ws_ctx *ctx, const char *const *extra)
     return env;
 }
 
-static int fill_actions(posix_spawn_file_actions_t *fa, int sock,
-                        const char *err)
+/* All sources are 3 or more, so that each step leaves those of the later ones
+ * alone. A copy onto itself only keeps it open beyond exec. */
+static int fill_actions(posix_spawn_file_actions_t *fa, int sock, int err)
 {
-    int flags = O_WRONLY | O_CREAT | O_APPEND;
     int e;
 
     if ((e = posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDONLY,
                                               0)) ||
-        (e = posix_spawn_file_actions_addopen(fa, 2, err ? err : "/dev/null",
-                                              flags, 0600)) ||
+        (e = err < 0 ? posix_spawn_file_actions_addopen(fa, 2, "/dev/null",
+                                                        O_WRONLY, 0)
+                     : posix_spawn_file_actions_adddup2(fa, err, 2)) ||
         (e = posix_spawn_file_actions_adddup2(fa, 2, 1)) ||
         (e = posix_spawn_file_actions_adddup2(fa, sock, WS__WORKER_FD)))
         return e;
@@ -92,7 +92,7 @@ static int fill_attr(posix_spawnattr_t *at)
                                             POSIX_SPAWN_SETSIGDEF);
 }
 
-static int spawn(const char *const *argv, char **env, int sock, const char *err,
+static int spawn(const char *const *argv, char **env, int sock, int err,
                  pid_t *pid)
 {
     posix_spawn_file_actions_t fa;
@@ -173,40 +173,47 @@ int ws__sys_fail(struct ws_ctx *ctx, int e, const char *what, ...)
 
 /* --- starting and ending ------------------------------------------------- */
 
-/* A copy beyond what is rearranged in the child. */
-static int move_up(int fd)
+/* 0 or errno; then both are -1. */
+static int make_pair(int pair[2])
 {
-    int copy = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+    int e = 0;
 
-    if (copy < 0 && errno == EINVAL) /* no descriptor may be that large */
-        errno = EMFILE;
-    return copy;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        pair[0] = pair[1] = -1;
+        return errno;
+    }
+    for (int i = 0; i < 2; i++) {
+        pair[i] = ws__fd_keep(pair[i]);
+        e = pair[i] < 0 ? errno : e;
+    }
+    for (int i = 0; i < 2 && e; i++) {
+        if (pair[i] >= 0)
+            close(pair[i]);
+        pair[i] = -1;
+    }
+    return e;
 }
 
 int ws__proc_start(struct ws_ctx *ctx, const char *const *argv,
-                   const char *const *env_extra, const char *stderr_path,
+                   const char *const *env_extra, int stderr_fd,
                    struct ws__proc *out)
 {
-    int pair[2], theirs, e;
+    int pair[2], e;
     char **env;
 
     *out = (struct ws__proc){.sock = -1};
     env = make_env(ctx, env_extra);
     if (!env)
         return WS_ENOMEM;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-        e = errno;
-        ws__free(ctx, env);
-        return ws__sys_fail(ctx, e, "start '%s'", argv[0]);
+    e = make_pair(pair);
+    if (!e) {
+        e = spawn(argv, env, pair[1], stderr_fd, &out->pid);
+        close(pair[1]);
     }
-    theirs = move_up(pair[1]);
-    e = theirs < 0 ? errno : spawn(argv, env, theirs, stderr_path, &out->pid);
-    close(pair[1]);
-    if (theirs >= 0)
-        close(theirs);
     ws__free(ctx, env);
     if (e) {
-        close(pair[0]);
+        if (pair[0] >= 0)
+            close(pair[0]);
         out->pid = 0;
         return ws__sys_fail(ctx, e, "start '%s'", argv[0]);
     }
@@ -277,7 +284,7 @@ void ws__proc_describe(const struct ws__proc *p, char *out, size_t n)
 }
 
 int ws__worker_start(struct ws_ctx *ctx, enum ws__worker_role role,
-                     const char *const *env_extra, const char *stderr_path,
+                     const char *const *env_extra, int stderr_fd,
                      struct ws__proc *out)
 {
     struct ws__buf b;
@@ -288,7 +295,7 @@ int ws__worker_start(struct ws_ctx *ctx, enum ws__worker_role role,
     ws__buf_init(&b, ctx, 64);
     WS_TRY(ws__worker_path(ctx, &path));
     const char *const argv[] = {path, NULL};
-    WS_TRY_DONE(ws__proc_start(ctx, argv, env_extra, stderr_path, out));
+    WS_TRY_DONE(ws__proc_start(ctx, argv, env_extra, stderr_fd, out));
     ws__put_u32(&b, WS__WIRE_VERSION);
     ws__put_u32(&b, role);
     rc = b.failed

@@ -38,11 +38,11 @@ int ws__sys_fail(struct ws_ctx *ctx, int e, const char *what, ...)
     WS_PRINTF(3, 4);
 
 /* argv[0] is the path. env_extra: NULL-terminated "K=V" list added to the
- * inherited environment, may be NULL. stderr of the child goes to
- * `stderr_path` (appended; NULL: /dev/null). Errors: as of ws__sys_fail; then
+ * inherited environment, may be NULL. stdout and stderr of the child go to
+ * `stderr_fd` (3 or more; -1: /dev/null). Errors: as of ws__sys_fail; then
  * no process and no descriptor is left. */
 int ws__proc_start(struct ws_ctx *ctx, const char *const *argv,
-                   const char *const *env_extra, const char *stderr_path,
+                   const char *const *env_extra, int stderr_fd,
                    struct ws__proc *out);
 /* Closes the socket, waits up to grace_ns, then SIGKILL. Idempotent. */
 void ws__proc_stop(struct ws__proc *p, uint64_t grace_ns);
@@ -53,7 +53,7 @@ void ws__proc_describe(const struct ws__proc *p, char *out, size_t n);
 /* Starts the worker executable (ws__worker_path) and says hello. Freed by
  * ws__proc_stop or ws__proc_kill. */
 int ws__worker_start(struct ws_ctx *ctx, enum ws__worker_role role,
-                     const char *const *env_extra, const char *stderr_path,
+                     const char *const *env_extra, int stderr_fd,
                      struct ws__proc *out);
 /* Worker side: waits for the hello. WS_EVERSION, WS_EPROTO. */
 int ws__worker_hello(struct ws_ctx *ctx, int sock, enum ws__worker_role *role);

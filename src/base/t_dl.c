@@ -20,7 +20,7 @@ static void opens_the_first_that_fits(void **state)
     };
 
     (void)state;
-    assert_int_equal(ws__dl_open(ctx, names, "libc6", symbols, &lib), 0);
+    assert_int_equal(ws__dl_open(ctx, names, "install it", symbols, &lib), 0);
     assert_non_null(lib);
     assert_true(cosine(0) == 1);
     assert_null(none);
@@ -43,11 +43,41 @@ static void says_what_is_missing(void **state)
     (void)state;
     assert_int_equal(ws__dl_open(ctx, names, "a-package", symbols, &lib),
                      WS_ENODRIVER);
+    assert_non_null(strstr(ws_ctx_error(ctx)->message, "No such file"));
     assert_null(lib);
     assert_null(a);
     assert_non_null(strstr(ws_ctx_error(ctx)->message, "libnonexistent.so"));
     assert_non_null(strstr(ws_ctx_error(ctx)->message, "no_such_function"));
-    assert_non_null(strstr(ws_ctx_error(ctx)->hint, "a-package"));
+    /* one of them is installed: to install it does not help */
+    assert_null(strstr(ws_ctx_error(ctx)->hint, "a-package"));
+    assert_int_equal(ws__dl_open(ctx, names + 1, "a-package", symbols, &lib),
+                     WS_ENODRIVER);
+    assert_string_equal(ws_ctx_error(ctx)->hint, "a-package");
+    ws_ctx_free(ctx);
+}
+
+/* A file that is there and does not load is not a missing one. */
+static void says_why_it_does_not_load(void **state)
+{
+    char path[] = "/tmp/wavesmith-t_dl-XXXXXX";
+    const char *const names[] = {path, NULL};
+    const struct ws__dl_symbol none[] = {{NULL, NULL, false}};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    int fd = mkstemp(path);
+    void *lib;
+
+    (void)state;
+    assert_int_equal(write(fd, "nonsense", 8), 8);
+    close(fd);
+    assert_int_equal(ws__dl_open(ctx, names, "a-package", none, &lib),
+                     WS_ENODRIVER);
+    assert_non_null(strstr(ws_ctx_error(ctx)->message, path));
+    assert_non_null(strstr(ws_ctx_error(ctx)->message, "too short"));
+    assert_null(strstr(ws_ctx_error(ctx)->hint, "a-package"));
+    assert_int_equal(ws__dl_try(ctx, path), WS_ENODRIVER);
+    assert_non_null(strstr(ws_ctx_error(ctx)->message, "too short"));
+    unlink(path);
+    assert_int_equal(ws__dl_try(ctx, "libm.so.6"), 0);
     ws_ctx_free(ctx);
 }
 
@@ -79,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opens_the_first_that_fits),
         cmocka_unit_test(says_what_is_missing),
+        cmocka_unit_test(says_why_it_does_not_load),
         cmocka_unit_test(shared_memory_keeps_its_size),
     };
 

@@ -4,20 +4,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/spawn.h"
 #include "base/t_fds.h"
 
 #define GRACE_NS 10000000000u
 
 static int start(struct ws_ctx *ctx, const char *script, const char *const *env,
-                 const char *err, struct ws__proc *out)
+                 int err, struct ws__proc *out)
 {
     const char *const argv[] = {"/bin/sh", "-c", script, NULL};
 
@@ -35,7 +38,7 @@ static void talks_to_a_child(void **state)
     (void)state;
     ws__buf_init(&in, ctx, 1000);
     /* what comes in goes out: a frame comes back as it was */
-    assert_int_equal(start(ctx, "cat <&3 >&3; exit 3", NULL, NULL, &p), 0);
+    assert_int_equal(start(ctx, "cat <&3 >&3; exit 3", NULL, -1, &p), 0);
     assert_int_equal(ws__wire_send(ctx, p.sock, 5, "ping", 4, -1), 0);
     assert_int_equal(ws__wire_recv(ctx, p.sock, &type, &in, NULL, GRACE_NS), 0);
     assert_int_equal(type, 5);
@@ -59,8 +62,7 @@ static void kills_what_does_not_end(void **state)
     char how[64];
 
     (void)state;
-    assert_int_equal(start(ctx, "while :; do sleep 1; done", NULL, NULL, &p),
-                     0);
+    assert_int_equal(start(ctx, "while :; do sleep 1; done", NULL, -1, &p), 0);
     ws__proc_stop(&p, 1000000);
     ws__proc_describe(&p, how, sizeof(how));
     assert_string_equal(how, "signal 9 (Killed)");
@@ -77,12 +79,12 @@ static char *errors_of(struct ws_ctx *ctx, const char *script,
     static char text[1000];
     struct ws__proc p;
     ssize_t n;
-    int fd = mkstemp(path);
+    int fd = ws__fd_keep(mkstemp(path));
 
     assert_true(fd >= 0);
-    assert_int_equal(start(ctx, script, env, path, &p), 0);
+    assert_int_equal(start(ctx, script, env, fd, &p), 0);
     ws__proc_stop(&p, GRACE_NS);
-    n = read(fd, text, sizeof(text) - 1);
+    n = pread(fd, text, sizeof(text) - 1, 0);
     text[n > 0 ? n : 0] = '\0';
     close(fd);
     unlink(path);
@@ -116,6 +118,37 @@ static void inherits_only_what_it_should(void **state)
     ws_ctx_free(ctx);
 }
 
+/* In a process of its own: the streams of this one stay. */
+static int without_streams(void)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    const char *said;
+
+    for (int fd = 0; fd < 3; fd++)
+        close(fd);
+    said = errors_of(ctx, "[ -e /proc/$$/fd/0 ] && echo said >&2", NULL);
+    if (strcmp(said, "said\n") != 0)
+        return 1;
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) >= 0)
+            return 2;
+    ws_ctx_free(ctx);
+    return 0;
+}
+
+static void survives_without_streams(void **state)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    (void)state;
+    if (!pid)
+        _exit(without_streams());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void refuses(struct ws_ctx *ctx, const char *path, int code)
 {
     const char *const argv[] = {path, NULL};
@@ -123,7 +156,7 @@ static void refuses(struct ws_ctx *ctx, const char *path, int code)
     int before = t_count_fds();
     struct ws__proc p;
 
-    assert_int_equal(ws__proc_start(ctx, argv, NULL, NULL, &p), code);
+    assert_int_equal(ws__proc_start(ctx, argv, NULL, -1, &p), code);
     assert_int_equal(e->code, code);
     assert_non_null(strstr(e->message, path));
     assert_true(e->hint[0]);
@@ -156,7 +189,7 @@ static void refuses_what_is_no_program(void **state)
 static int start_shell(struct ws_ctx *ctx)
 {
     struct ws__proc p;
-    int rc = start(ctx, "exit 0", NULL, NULL, &p);
+    int rc = start(ctx, "exit 0", NULL, -1, &p);
 
     ws__proc_stop(&p, GRACE_NS);
     return rc;
@@ -174,7 +207,7 @@ static int make_memory(struct ws_ctx *ctx)
 static void survives_without_descriptors(void **state)
 {
     (void)state;
-    assert_true(t_without_fds(start_shell) >= 3);
+    assert_true(t_without_fds(start_shell) >= 2);
     assert_true(t_without_fds(make_memory) >= 1);
 }
 
@@ -262,11 +295,47 @@ static void finds_our_files(void **state)
     ws_ctx_free(ctx);
 }
 
+/* In a process of its own, that sees another /proc. */
+static int look_without_proc(void)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    const struct ws_error *e = ws_ctx_error(ctx);
+    char *path;
+
+    if (unshare(CLONE_NEWNS) < 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("none", "/proc", "tmpfs", 0, NULL) < 0 || chdir("/") < 0)
+        return 77;
+    if (ws__worker_path(ctx, &path) != WS_ENOENT ||
+        !strstr(e->message, "/proc") || !strstr(e->hint, "/proc"))
+        return 1;
+    ws__error_clear(ctx);
+    if (ws__share_dir(ctx, &path) != WS_ENOENT ||
+        !strstr(e->message, "/proc") || !strstr(e->hint, "/proc"))
+        return 2;
+    return start_shell(ctx) ? 3 : 0;
+}
+
+static void says_that_proc_is_needed(void **state)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    (void)state;
+    if (!pid)
+        _exit(look_without_proc());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        SKIP("/proc cannot be hidden");
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static int start_and_stop(struct ws_ctx *ctx, void *user)
 {
     static const char *const env[] = {"A=1", NULL};
     struct ws__proc p;
-    int rc = start(ctx, "exit 0", env, NULL, &p);
+    int rc = start(ctx, "exit 0", env, -1, &p);
 
     (void)user;
     ws__proc_stop(&p, GRACE_NS);
@@ -285,11 +354,13 @@ int main(void)
         cmocka_unit_test(talks_to_a_child),
         cmocka_unit_test(kills_what_does_not_end),
         cmocka_unit_test(inherits_only_what_it_should),
+        cmocka_unit_test(survives_without_streams),
         cmocka_unit_test(refuses_what_is_no_program),
         cmocka_unit_test(survives_without_descriptors),
         cmocka_unit_test(survives_small_files),
         cmocka_unit_test(greets),
         cmocka_unit_test(finds_our_files),
+        cmocka_unit_test(says_that_proc_is_needed),
         cmocka_unit_test(survives_without_memory),
     };
 

@@ -37,6 +37,23 @@ static void exe_dir(char out[PATH_MAX])
     cut_name(out);
 }
 
+/* Without /proc a program does not know where it is. */
+static bool lacks_proc(struct ws_ctx *ctx, const char *what,
+                       const char *setting)
+{
+    char dir[PATH_MAX];
+
+    exe_dir(dir);
+    if (dir[0])
+        return false;
+    ws__fail(ctx, WS_ENOENT,
+             "cannot find %s: /proc is not mounted, which is needed to know "
+             "where this program is",
+             what);
+    ws__hint(ctx, "mount /proc, or set %s", setting);
+    return true;
+}
+
 static void lib_dir(char out[PATH_MAX])
 {
     static const char here = 0; /* an address inside this library */
@@ -122,6 +139,8 @@ int ws__worker_path(struct ws_ctx *ctx, char **out)
     if (find_beside(places, dir) ||
         find_above(WORKER, "gen/table_device.c", dir))
         found = join(path, dir, WORKER) && is_program(path);
+    if (!found && lacks_proc(ctx, "'" WORKER "'", "the worker's path"))
+        return WS_ENOENT;
     if (!found) {
         exe_dir(dir);
         ws__fail(ctx, WS_ENOENT,
@@ -151,6 +170,8 @@ int ws__share_dir(struct ws_ctx *ctx, char **out)
              find_above("ops", "include/wavesmith/wavesmith.h", dir))
         found = dir;
     if (!found || !has(found, "ops")) {
+        if (!found && lacks_proc(ctx, "the shipped operators", "their folder"))
+            return WS_ENOENT;
         if (!found)
             exe_dir(dir);
         ws__fail(ctx, WS_ENOENT, "no operators: '%s' has no folder 'ops'",

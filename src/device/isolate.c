@@ -11,21 +11,29 @@
  * words of such an error come from three places: how the process ended, what
  * the member logged last, and the last lines of the worker's error output,
  * which goes to an anonymous file, never to the terminal or the disk.
+ *
+ * That file has its full size from the start and cannot grow: of a kernel that
+ * prints for ever it takes ERRORS_BYTES and refuses the rest. Its offset is
+ * shared with the worker, so it tells where the worker is, and between two
+ * operations we move it back to the start.
  */
 #include "device/devwire.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/banned.h"
 
 /* For what set_limit does not cover: loading a driver may take seconds. */
 #define OPEN_LIMIT_NS 60000000000u
 #define END_GRACE_NS 2000000000u
 #define TAIL_BYTES 600u
+#define ERRORS_BYTES ((off_t)16 << 20)
 #define MAX_ENV 8
 
 struct isolate {
@@ -53,7 +61,7 @@ static void trim_tail(char *s)
 /* The last whole lines that the worker wrote since the operation began. */
 static void read_tail(const struct isolate *d, char out[TAIL_BYTES])
 {
-    off_t end = lseek(d->err_fd, 0, SEEK_END), from = d->err_from;
+    off_t end = lseek(d->err_fd, 0, SEEK_CUR), from = d->err_from;
     ssize_t n;
     char *line;
 
@@ -127,6 +135,17 @@ static int take_failure(struct isolate *d, int code, struct ws__reader *r)
     return code;
 }
 
+/* Where the running operation's output begins: what came before is of no
+ * interest, and makes room when the file is half full. */
+static void mark_errors(struct isolate *d)
+{
+    off_t at = lseek(d->err_fd, 0, SEEK_CUR);
+
+    if (at > ERRORS_BYTES / 2)
+        at = lseek(d->err_fd, 0, SEEK_SET);
+    d->err_from = at;
+}
+
 /* Sends what was packed since begin() and leaves the reader at the results. */
 static int call(struct isolate *d, enum ws__dev_msg type, const char *op,
                 int fd, uint64_t limit, struct ws__reader *r)
@@ -139,7 +158,7 @@ static int call(struct isolate *d, enum ws__dev_msg type, const char *op,
     if (d->out.failed)
         return d->out.failed;
     if (type > WS__DEV_OPEN) /* before that, all output is of interest */
-        d->err_from = lseek(d->err_fd, 0, SEEK_END);
+        mark_errors(d);
     rc = ws__wire_send(d->ctx, d->proc.sock, type, d->out.data, d->out.len, fd);
     if (rc == 0)
         rc = ws__wire_recv(d->ctx, d->proc.sock, &answer, &d->in, NULL, limit);
@@ -200,11 +219,20 @@ static int make_env(struct ws__arena *a, const struct ws__device_ops *family,
     return 0;
 }
 
+static int make_errors(struct isolate *d)
+{
+    d->err_fd = ws__fd_keep(
+        memfd_create("wavesmith-errors", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (d->err_fd < 0 || ftruncate(d->err_fd, ERRORS_BYTES) < 0 ||
+        fcntl(d->err_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0)
+        return ws__sys_fail(d->ctx, errno, "make a file in memory");
+    return 0;
+}
+
 static int start(struct ws_ctx *ctx, const struct ws__device_ops *family,
                  const char *cache_dir, struct isolate **out)
 {
     const char *env[MAX_ENV + 1];
-    char err_path[64];
     struct ws__arena a;
     struct isolate *d = ws__alloc(ctx, 1, sizeof(*d));
     int rc;
@@ -216,16 +244,11 @@ static int start(struct ws_ctx *ctx, const struct ws__device_ops *family,
     ws__arena_init(&a, ctx);
     ws__buf_init(&d->out, ctx, WS__WIRE_MAX);
     ws__buf_init(&d->in, ctx, WS__WIRE_MAX);
-    d->err_fd = memfd_create("wavesmith-errors", MFD_CLOEXEC);
-    if (d->err_fd < 0) {
-        rc = ws__sys_fail(ctx, errno, "make a file in memory");
-        goto done;
-    }
-    snprintf(err_path, sizeof(err_path), "/proc/self/fd/%d", d->err_fd);
+    WS_TRY_DONE(make_errors(d));
     WS_TRY_DONE(make_env(&a, family, cache_dir, env));
     WS_TRY_DONE(ws__shm_new(ctx, WS__AREA_BYTES, &d->area));
     WS_TRY_DONE(
-        ws__worker_start(ctx, WS__ROLE_DEVICE, env, err_path, &d->proc));
+        ws__worker_start(ctx, WS__ROLE_DEVICE, env, d->err_fd, &d->proc));
 done:
     ws__arena_free(&a);
     if (rc < 0) {

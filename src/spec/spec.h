@@ -37,7 +37,7 @@ struct ws__spec_opts {
 };
 
 /* opts may be NULL. Errors: WS_ENOENT, WS_EPARSE (no YAML), WS_ESPEC, WS_EEXPR
- * (an expression), WS_EACCES (a file outside of its folder), WS_ELIMIT. */
+ * (an expression), WS_ESPEC (a file outside of its folder), WS_ELIMIT. */
 int ws__spec_load(struct ws_ctx *ctx, const char *path,
                   const struct ws__spec_opts *opts, struct ws__spec **out);
 /* From texts, as ws__spec_to_text made them and a pack carries them: kernel i

@@ -271,7 +271,7 @@ static int include_file(struct scan *c, const char *name,
     int rc;
 
     if (*name == '/') {
-        ws__fail_at(ctx, WS_EACCES, loc, "include '%s' is an absolute path",
+        ws__fail_at(ctx, WS_ESPEC, loc, "include '%s' is an absolute path",
                     name);
         return ws__hint(ctx, "write a path inside of the kernel's folder");
     }
@@ -303,7 +303,7 @@ static int system_include(struct scan *c, const struct ws__loc *loc)
     name[n] = '\0';
     if (*name != '/' && !strstr(name, ".."))
         return 0;
-    ws__fail_at(c->s->l->ctx, WS_EACCES, loc, "include <%s> leaves its folder",
+    ws__fail_at(c->s->l->ctx, WS_ESPEC, loc, "include <%s> leaves its folder",
                 name);
     return ws__hint(c->s->l->ctx, "copy the file beside the kernel");
 }

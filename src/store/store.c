@@ -220,7 +220,7 @@ static int journal_end(void *self, struct ws__run *run)
     WS_TRY(ws__store_unlock(s, run));
     if (s->nlock)
         s->nlock--;
-    return 0;
+    return ws__store_watch(s);
 }
 
 /* --- answers ------------------------------------------------------------- */

@@ -9,6 +9,8 @@
  *
  * All writing happens in immediate transactions: the lock is taken before
  * anything is read that the write depends on, so none ever has to be retried.
+ * Before and after each, store_watch.c sees that the file is still the one
+ * that bears the name.
  */
 #include "store/store_db.h"
 
@@ -316,6 +318,7 @@ int ws__store_begin(struct ws__store *s, const char *verb)
                  verb, s->path);
         return ws__hint(s->ctx, "open it for writing");
     }
+    WS_TRY(ws__store_watch(s));
     WS_TRY(ws__store_kept(s, WS__SQL_BEGIN, &q));
     rc = ws__store_step(s, q, verb);
     ws__store_done(q);
@@ -333,6 +336,8 @@ int ws__store_finish(struct ws__store *s, int rc, const char *verb)
             end = ws__store_step(s, q, verb);
             ws__store_done(q);
         }
+        if (end >= 0)
+            end = ws__store_watch(s);
         if (end < 0)
             rc = end;
     }

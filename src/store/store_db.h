@@ -143,6 +143,9 @@ struct ws__store {
     uint64_t token;   /* tells our locks from those of other handles */
     size_t nlock;     /* runs begun and not ended */
     uint64_t busy_ns, busy_until_ns; /* how long to wait for a writer */
+    uint64_t bytes;                  /* the file had at least; it only grows */
+    uint64_t wal_dev, wal_node;      /* its log, once there was one */
+    bool has_wal, wal_begun;
     sqlite3_stmt *stmt[WS__NSTORE_SQL];
 };
 
@@ -168,6 +171,11 @@ int ws__store_int(struct ws__store *s, const char *sql, int64_t *out);
  * all back; returns rc or the error of the commit. */
 int ws__store_begin(struct ws__store *s, const char *verb);
 int ws__store_finish(struct ws__store *s, int rc, const char *verb);
+
+/* --- store_watch.c ------------------------------------------------------- */
+
+/* WS_EIO: the file or its log is not any more what is open. */
+int ws__store_watch(struct ws__store *s);
 
 /* --- store_rows.c -------------------------------------------------------- */
 

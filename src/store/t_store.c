@@ -648,6 +648,112 @@ static void test_full(void **state)
     ws_ctx_free(ctx);
 }
 
+/* --- meddling ------------------------------------------------------------ */
+
+static void cut_file(const char *path, off_t bytes)
+{
+    assert_int_equal(truncate(path, bytes), 0);
+}
+
+static void meddle(int how)
+{
+    char log[80], other[80];
+
+    snprintf(log, sizeof(log), "%s-wal", t_path);
+    snprintf(other, sizeof(other), "%s/other", t_dir);
+    switch (how) {
+    case 0:
+        assert_int_equal(unlink(t_path), 0);
+        break;
+    case 1: /* a copy in its place */
+        t_copy(t_path, other);
+        assert_int_equal(rename(other, t_path), 0);
+        break;
+    case 2:
+        assert_int_equal(rename(t_path, other), 0);
+        break;
+    case 3:
+        cut_file(t_path, 0);
+        break;
+    case 4:
+        cut_file(t_path, 4096);
+        break;
+    case 5:
+        assert_int_equal(unlink(log), 0);
+        break;
+    case 6:
+        t_copy(log, other);
+        assert_int_equal(rename(other, log), 0);
+        break;
+    default:
+        cut_file(log, 0);
+    }
+}
+
+/* Whatever happens to the file beside us, no append to a file that nobody will
+ * find is acknowledged; the one that was under way when the log was cut may
+ * be, not the next. */
+static void test_meddling(void **state)
+{
+    static const char *const words[] = {"removed", "removed", "removed", "cut",
+                                        "cut",     "removed", "removed", "cut"};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    (void)state;
+
+    for (int how = 0; how < 8; how++) {
+        struct ws__store *s = t_open(ctx);
+        struct ws__journal j = ws__store_journal(s);
+        struct ws__run run = t_run(1, "grid", 1);
+
+        assert_int_equal(j.ops->begin(j.self, &run), 0);
+        for (uint64_t id = 1; id < 4; id++)
+            assert_int_equal(t_append(ctx, s, &run, id), 0);
+        if (how == 3 || how == 4)
+            assert_int_equal(ws__store_exec(s, "PRAGMA wal_checkpoint", "x"),
+                             0);
+        assert_int_equal(t_append(ctx, s, &run, 4), 0);
+        meddle(how);
+        if (t_append(ctx, s, &run, 5) != WS_EIO)
+            fail_msg("not noticed: %d", how);
+        assert_non_null(strstr(ws_ctx_error(ctx)->message, t_path));
+        assert_non_null(strstr(ws_ctx_error(ctx)->message, words[how]));
+        assert_non_null(strstr(ws_ctx_error(ctx)->message, "while in use"));
+        assert_true(ws_ctx_error(ctx)->hint[0]);
+        assert_int_equal(j.ops->end(j.self, &run), WS_EIO);
+        ws__store_close(s);
+        t_teardown(NULL);
+        assert_int_equal(t_setup(NULL), 0);
+    }
+    ws_ctx_free(ctx);
+}
+
+/* What others may do to a store that is in use. */
+static void test_no_meddling(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__store *s = t_open(ctx), *other;
+    struct ws__journal j = ws__store_journal(s);
+    struct ws__run run = t_run(1, "grid", 1);
+    uint64_t id = 1;
+    (void)state;
+
+    assert_int_equal(j.ops->begin(j.self, &run), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(t_append(ctx, s, &run, id++), 0);
+        t_raw("PRAGMA wal_checkpoint(TRUNCATE)");
+        assert_int_equal(t_append(ctx, s, &run, id++), 0);
+        t_raw("PRAGMA wal_checkpoint(RESTART)");
+        assert_int_equal(t_append(ctx, s, &run, id++), 0);
+        other = t_open(ctx);
+        ws__store_close(other);
+        assert_int_equal(ws__store_open(ctx, t_path, true, &other), 0);
+        ws__store_close(other);
+    }
+    assert_int_equal(j.ops->end(j.self, &run), 0);
+    ws__store_close(s);
+    ws_ctx_free(ctx);
+}
+
 /* --- damage -------------------------------------------------------------- */
 
 static int compare_to_made(void *user, const struct ws__run *run,
@@ -843,6 +949,7 @@ int main(void)
         T(test_busy),        T(test_unfit_files),
         T(test_permissions), T(test_odd_paths),
         T(test_full),        T(test_damage),
+        T(test_meddling),    T(test_no_meddling),
         T(test_verify),      T(test_torture),
     };
 

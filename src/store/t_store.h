@@ -180,6 +180,20 @@ static inline int t_append(struct ws_ctx *ctx, struct ws__store *s,
     return rc;
 }
 
+static inline void t_copy(const char *from, const char *to)
+{
+    char piece[4096];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    size_t n;
+
+    assert_non_null(in);
+    assert_non_null(out);
+    while ((n = fread(piece, 1, sizeof(piece), in)) > 0)
+        assert_int_equal(fwrite(piece, 1, n, out), n);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
 /* A raw statement on the file, past the store. */
 static inline void t_raw(const char *sql)
 {

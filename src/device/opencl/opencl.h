@@ -69,6 +69,11 @@ int ws__ocl_probe(struct ws_ctx *ctx, struct ws__device_list *out);
 /* Finds the index-th usable device. */
 int ws__ocl_pick(struct ws__ocl *d, uint32_t index);
 
+/* opencl_vendors.c: sets WS_ENODRIVER with the reason, from the files that
+ * name the drivers in `folder`. */
+#define OCL_VENDORS "/etc/OpenCL/vendors"
+int ws__ocl_no_platform(struct ws_ctx *ctx, const char *folder);
+
 /* opencl_buffer.c: operations, and: */
 int ws__ocl_alloc(void *dev, uint64_t bytes, uint32_t guard, uint32_t shift,
                   uint32_t *handle);

@@ -71,14 +71,12 @@ int ws__ocl_load(struct ws_ctx *ctx, struct ocl_api *api)
 #undef WS_X
             {NULL, NULL, false},
     };
-    int rc;
 
     memset(api, 0, sizeof(*api));
-    rc = ws__dl_open(ctx, names, "ocl-icd-libopencl1", symbols, &api->lib);
-    if (rc == WS_ENODRIVER)
-        ws__hint(ctx, "install the packages 'ocl-icd-libopencl1' and, for "
-                      "the processor as a device, 'pocl-opencl-icd'");
-    return rc;
+    return ws__dl_open(ctx, names,
+                       "install the packages 'ocl-icd-libopencl1' and, for "
+                       "the processor as a device, 'pocl-opencl-icd'",
+                       symbols, &api->lib);
 }
 
 void ws__ocl_unload(struct ocl_api *api)

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/banned.h"
 
-#define LOG_MAX_BYTES ((size_t)65536)
+#define LOG_MAX_BYTES ((size_t)256 << 20)
 #define LOG_KEPT_BYTES ((size_t)16384)
 #define OPTIONS_MAX_BYTES ((size_t)65536)
 /* First launches run on trust: the verdict has not looked at the kernel yet. */
@@ -47,15 +47,50 @@ static void hide_paths(char *text)
     *to = '\0';
 }
 
+/* From the line of the first error on: warnings come before it by the
+ * thousand, and a message has room for a few lines only. */
+static const char *first_error(const char *log)
+{
+    const char *p = strstr(log, "error:");
+
+    if (!p)
+        p = strstr(log, "error");
+    if (!p)
+        return log;
+    while (p > log && p[-1] != '\n')
+        p--;
+    return p;
+}
+
+/* Without space at the ends; of a long one, the part with the first error. */
+static void cut_log(char *text)
+{
+    const char *from = text + strspn(text, " \t\r\n"), *error;
+    size_t n = strlen(from);
+
+    while (n && strchr(" \t\r\n", from[n - 1]))
+        n--;
+    if (n > LOG_KEPT_BYTES) {
+        error = first_error(from);
+        if (error > from + LOG_KEPT_BYTES / 2) {
+            n -= (size_t)(error - from);
+            from = error;
+        }
+        n = n < LOG_KEPT_BYTES ? n : LOG_KEPT_BYTES;
+    }
+    memmove(text, from, n);
+    text[n] = '\0';
+}
+
 /* NULL if there are none or memory is short. */
 static char *build_log(struct ws__ocl *d, ocl_program p)
 {
-    size_t n = 0, from = 0;
+    size_t n = 0;
     char *text;
 
     if (d->api.GetProgramBuildInfo(p, d->device, OCL_PROGRAM_BUILD_LOG, 0, NULL,
                                    &n) ||
-        n < 2 || n > LOG_MAX_BYTES * 16)
+        n < 2 || n > LOG_MAX_BYTES)
         return NULL;
     text = ws__alloc(d->ctx, n + 1, 1);
     if (!text)
@@ -63,33 +98,15 @@ static char *build_log(struct ws__ocl *d, ocl_program p)
     if (d->api.GetProgramBuildInfo(p, d->device, OCL_PROGRAM_BUILD_LOG, n, text,
                                    NULL))
         text[0] = '\0';
-    n = strlen(text);
-    while (n && strchr(" \t\r\n", text[n - 1]))
-        text[--n] = '\0';
-    while (text[from] && strchr(" \t\r\n", text[from]))
-        from++;
-    memmove(text, text + from, n - from + 1);
-    if (n - from > LOG_KEPT_BYTES)
-        text[LOG_KEPT_BYTES] = '\0';
+    else
+        text[n] = '\0';
+    cut_log(text);
     hide_paths(text);
     if (!text[0]) {
         ws__free(d->ctx, text);
         return NULL;
     }
     return text;
-}
-
-/* From the line of the first error on: warnings come before it by the
- * dozen, and a message has room for a few lines only. */
-static const char *first_error(const char *log)
-{
-    const char *p = strstr(log, "error");
-
-    if (!p)
-        return log;
-    while (p > log && p[-1] != '\n')
-        p--;
-    return p;
 }
 
 static int build_fail(struct ws__ocl *d, int32_t e, const char *log)

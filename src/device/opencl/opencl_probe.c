@@ -198,15 +198,6 @@ static void describe(struct ws_ctx *ctx, struct asking *a, struct found *f)
 /* A positive result ends the walk. */
 typedef int visit_fn(void *user, const struct found *f);
 
-static int no_platform(struct ws_ctx *ctx)
-{
-    ws__fail(ctx, WS_ENODRIVER,
-             "OpenCL has no platform: the loader is "
-             "installed but no driver is");
-    return ws__hint(ctx, "install 'pocl-opencl-icd' for the processor, or the "
-                         "driver of your GPU");
-}
-
 /* A platform that cannot say what it has: one entry that is not usable. */
 static int broken_platform(struct ws_ctx *ctx, struct asking *a, int32_t e,
                            visit_fn *fn, void *user)
@@ -258,7 +249,7 @@ static int walk(struct ws_ctx *ctx, const struct ocl_api *api, visit_fn *fn,
     int32_t e = api->GetPlatformIDs(MAX_PLATFORMS, platform, &n);
 
     if (e == OCL_PLATFORM_NOT_FOUND || (!e && !n))
-        return no_platform(ctx);
+        return ws__ocl_no_platform(ctx, OCL_VENDORS);
     if (e)
         return ws__ocl_fail(ctx, WS_EDEVICE, e, "list OpenCL platforms");
     for (uint32_t i = 0; i < n && i < MAX_PLATFORMS && rc == 0; i++)

@@ -1,5 +1,6 @@
-/* t_device_opencl.c: the OpenCL member in this process: names of errors, and
- * that our own memory is all given back, whatever allocation fails. What
+/* t_device_opencl.c: the OpenCL member in this process: names of errors, logs
+ * of any length, reasons why there is no platform, and that our own memory is
+ * all given back, whatever allocation fails. What
  * every device must do is tested in tests/conformance/t_device.c, failures of
  * the driver in t_opencl_faults.c. */
 #include "device/opencl/t_opencl.h"
@@ -70,7 +71,157 @@ static void survives_without_memory(void **state)
     assert_true(t_torture(whole_life, NULL) > 5);
 }
 
+/* --- what a compiler says ------------------------------------------------ */
+
+#define NOISE "/tmp/x/tempfile.cl:1:2: warning: unused variable\n"
+
+static struct {
+    size_t noise; /* lines before the error */
+    const char *error;
+} says;
+
+static ocl_program fake_create(ocl_context c, uint32_t n, const char **text,
+                               const size_t *len, int32_t *e)
+{
+    (void)c, (void)n, (void)text, (void)len;
+    *e = 0;
+    return (ocl_program)&says;
+}
+
+static int32_t fake_build(ocl_program p, uint32_t n, const ocl_device *d,
+                          const char *how, void (*fn)(ocl_program, void *),
+                          void *user)
+{
+    (void)p, (void)n, (void)d, (void)how, (void)fn, (void)user;
+    return *says.error ? -11 : 0;
+}
+
+static int32_t fake_release(ocl_program p)
+{
+    (void)p;
+    return 0;
+}
+
+static int32_t fake_log(ocl_program p, ocl_device d, uint32_t what, size_t n,
+                        void *out, size_t *got)
+{
+    const size_t line = strlen(NOISE), before = says.noise * line,
+                 all = before + strlen(says.error) + before + 1;
+    char *to = out;
+
+    (void)p, (void)d, (void)what;
+    if (got)
+        *got = all;
+    if (!to)
+        return 0;
+    assert_true(n >= all);
+    for (size_t i = 0; i < says.noise; i++) {
+        memcpy(to + i * line, NOISE, line);
+        memcpy(to + before + strlen(says.error) + i * line, NOISE, line);
+    }
+    memcpy(to + before, says.error, strlen(says.error));
+    to[all - 1] = '\0';
+    return 0;
+}
+
+/* However much it says, the first error is what we pass on. */
+static void long_logs_are_cut(void **state)
+{
+    static const size_t noise[] = {0, 1, 100, 300, 400, 10000, 300000};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__ocl d = {.ctx = ctx,
+                        .api = {.CreateProgramWithSource = fake_create,
+                                .BuildProgram = fake_build,
+                                .GetProgramBuildInfo = fake_log,
+                                .ReleaseProgram = fake_release}};
+    ocl_program p;
+    char *log;
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(noise); i++) {
+        says.noise = noise[i];
+        says.error = "/tmp/x/tempfile.cl:7:9: error: expected ';'\n";
+        assert_int_equal(ws__ocl_compile(&d, "", "", &p, &log), WS_EBUILD);
+        says.error = "source:7:9: error: expected ';'";
+        assert_memory_equal(ws_ctx_error(ctx)->message, says.error,
+                            strlen(says.error));
+        says.error = "";
+        log = NULL;
+        assert_int_equal(ws__ocl_compile(&d, "", "", &p, &log), 0);
+        assert_int_equal(log != NULL, noise[i] > 0);
+        if (log)
+            assert_memory_equal(log, "source:1:2: warning", 19);
+        assert_true(!log || strlen(log) < 20000);
+        ws__free(ctx, log);
+    }
+    ws_ctx_free(ctx);
+}
+
+/* --- why there is no platform -------------------------------------------- */
+
+static char vendors[] = "/tmp/wavesmith-t_opencl-XXXXXX";
+
+static void put_vendor(const char *name, const char *text)
+{
+    char path[128];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/%s", vendors, name);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void expect_reason(const char *message, const char *hint)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+
+    assert_int_equal(ws__ocl_no_platform(ctx, vendors), WS_ENODRIVER);
+    if (!strstr(ws_ctx_error(ctx)->message, message) ||
+        !strstr(ws_ctx_error(ctx)->hint, hint))
+        fail_msg("'%s', '%s'", ws_ctx_error(ctx)->message,
+                 ws_ctx_error(ctx)->hint);
+    ws_ctx_free(ctx);
+}
+
+static int ask_reason(struct ws_ctx *ctx, void *user)
+{
+    int rc = ws__ocl_no_platform(ctx, user);
+
+    return rc == WS_ENODRIVER ? 0 : rc;
+}
+
+static void says_why_no_platform(void **state)
+{
+    char library[64], path[128];
+
+    (void)state;
+    expect_reason("no driver is", "install 'pocl"); /* no folder */
+    assert_non_null(mkdtemp(vendors));
+    put_vendor("README", "libnonexistent.so.3\n");
+    expect_reason("no driver is", "install 'pocl");
+    put_vendor("a.icd", "libm.so.6\n");
+    expect_reason("load, but offered none", "OCL_ICD_VENDORS");
+    snprintf(library, sizeof(library), "%s/bad.so", vendors);
+    put_vendor("bad.so", "nonsense");
+    put_vendor("b.icd", library);
+    expect_reason("too short", "ulimit -v");
+    put_vendor("b.icd", "libnonexistent.so.3\n");
+    expect_reason("libnonexistent.so.3: cannot open shared object", "again");
+    assert_true(t_torture(ask_reason, vendors) > 1);
+    for (const char *const *f =
+             (const char *const[]){"README", "a.icd", "b.icd", "bad.so", NULL};
+         *f; f++) {
+        snprintf(path, sizeof(path), "%s/%s", vendors, *f);
+        unlink(path);
+    }
+    rmdir(vendors);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(long_logs_are_cut),
+    cmocka_unit_test(says_why_no_platform),
     cmocka_unit_test(errors_have_meanings),
     cmocka_unit_test(survives_without_memory),
 };
