@@ -2,11 +2,12 @@
  * measure.c: the evaluator over a device and a reference: opening, closing,
  * and the order of the stages.
  *
- * A candidate is never blamed for what another one left behind: a crash on a
- * device that had run other candidates before is believed only when it
- * happens again on a fresh one. A hang is believed at once, since repeating
- * it costs the whole time-out. After either, and after a write outside of a
- * buffer, the device is opened anew before the next candidate.
+ * A candidate is never blamed for what another one left behind, nor for what
+ * comes over the machine: a crash is believed when it happens again on a fresh
+ * device, and a worker that somebody killed is no crash. A hang is believed at
+ * once, since repeating it costs the whole time-out. After either, and after a
+ * write outside of a buffer, the device is opened anew before the next
+ * candidate.
  *
  * Stages stop at the first failure of a subject; in a pair the other one is
  * still judged, but nothing is timed, for there is nothing to compare.
@@ -165,6 +166,7 @@ int ws__measure_blame(struct ws__measure *m, int rc, struct ws__subject *s,
             ws__measure_lose(m);
         return rc;
     }
+    m->killed = ws__measure_killed(m->ctx, rc);
     for (size_t i = 0; i < n; i++) {
         s[i].t->verdict = v;
         s[i].judged = true;
@@ -222,7 +224,9 @@ static int set_up(struct ws__measure *m, struct ws__subject *s, size_t n,
                   struct ws__bufs *b)
 {
     WS_TRY(ws__bufs_make(m, s, n, WS__SETS, b));
-    return ws__bufs_upload(m, b, m->problem);
+    WS_TRY(ws__bufs_upload(m, b, m->problem));
+    ws__inputs_vary(m, b, s->t->input_seed);
+    return 0;
 }
 
 static int judge_and_time(struct ws__measure *m, struct ws__subject *s,
@@ -286,7 +290,7 @@ static int stages(struct ws__measure *m, struct ws__subject *s, size_t n,
 static bool crashed(const struct ws__subject *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (s[i].t->verdict == WS__V_CRASH)
+        if (s[i].t->verdict == WS__V_CRASH && !s[i].told)
             return true;
     return false;
 }
@@ -308,7 +312,8 @@ static void reset_subject(struct ws__measure *m, struct ws__subject *s)
     t->wall_ns = old.wall_ns;
     t->candidate_hash = old.candidate_hash;
     t->workload_hash = old.workload_hash;
-    s->judged = false;
+    s->judged = s->told = false;
+    s->known[0] = s->known[1] = false;
     s->module = 0;
 }
 
@@ -331,26 +336,49 @@ static int lost(struct ws__measure *m, int rc)
                             "device may be the cause");
 }
 
-/* The stages, again on a fresh device if an old one crashed. */
-static int stages_twice(struct ws__measure *m, struct ws__subject *s, size_t n,
+static int killed_too_often(struct ws__measure *m)
+{
+    ws__fail(m->ctx, WS_EDEVICE,
+             "the worker of device '%s' was killed %d times by something else",
+             m->info.name, WS__KILLS + 1);
+    return ws__hint(m->ctx, "see the system's log: memory may be short, and "
+                            "the kernel's killer of processes at work");
+}
+
+/* The stages, again on a fresh device while it crashes: the second crash is
+ * believed, and a kill from outside never. */
+static int stages_again(struct ws__measure *m, struct ws__subject *s, size_t n,
                         const struct ws__question *q)
 {
-    bool fresh;
-    int rc;
+    int crashes = 0, kills = 0;
 
-    WS_TRY(ws__measure_ready(m));
-    fresh = m->age == 0;
-    rc = stages(m, s, n, q);
-    if (rc < 0 ? !ws__measure_kills(rc) : !crashed(s, n))
-        return rc;
-    if (fresh || rc == WS_ECANCEL || ws__check_stop(m->ctx) < 0)
-        return lost(m, rc);
-    ws__log(m->ctx, WS_LOG_DEBUG,
-            "device failed after %u candidates; again on a fresh one", m->age);
-    ws__measure_lose(m);
-    for (size_t i = 0; i < n; i++)
-        reset_subject(m, &s[i]);
-    return lost(m, stages(m, s, n, q));
+    for (;;) {
+        int rc;
+
+        WS_TRY(ws__measure_ready(m));
+        m->killed = m->broken = false;
+        rc = stages(m, s, n, q);
+        if (rc < 0 ? !ws__measure_kills(rc) : !crashed(s, n))
+            return rc;
+        if (rc < 0 && m->broken) {
+            struct ws_error err = m->ctx->err;
+
+            ws__measure_lose(m);
+            m->ctx->err = err;
+            return rc;
+        }
+        if (rc == WS_ECANCEL || ws__check_stop(m->ctx) < 0)
+            return lost(m, rc);
+        if (rc < 0)
+            m->killed = ws__measure_killed(m->ctx, rc);
+        if (m->killed ? kills++ == WS__KILLS : crashes++ == 1)
+            return m->killed ? killed_too_often(m) : lost(m, rc);
+        ws__log(m->ctx, WS_LOG_DEBUG, "device %s after %u candidates; again",
+                m->killed ? "was killed" : "failed", m->age);
+        ws__measure_lose(m);
+        for (size_t i = 0; i < n; i++)
+            reset_subject(m, &s[i]);
+    }
 }
 
 static int all_stages(struct ws__measure *m, struct ws__subject *s, size_t n,
@@ -361,7 +389,7 @@ static int all_stages(struct ws__measure *m, struct ws__subject *s, size_t n,
     for (size_t i = 0; i < n; i++)
         WS_TRY(begin_subject(m, &s[i]));
     if (!any_judged(s, n))
-        WS_TRY(stages_twice(m, s, n, q));
+        WS_TRY(stages_again(m, s, n, q));
     if (all_judged(s, n) || n == 1)
         return 0;
     /* One of a pair failed before the other was judged. */
@@ -372,7 +400,7 @@ static int all_stages(struct ws__measure *m, struct ws__subject *s, size_t n,
         if (s[i].judged)
             continue;
         reset_subject(m, &s[i]);
-        WS_TRY(stages_twice(m, &s[i], 1, &alone));
+        WS_TRY(stages_again(m, &s[i], 1, &alone));
     }
     return 0;
 }
@@ -408,6 +436,7 @@ static int begin(struct ws__measure *m, const struct ws__question *q, size_t n,
         t->cache = cache_mode(m);
         t->wall_ns = wall;
         s[i].t = t;
+        s[i].begun_ns = ws__now_ns();
         if (t->candidate.kernel >= m->nkernel || t->workload >= m->nworkload)
             return ws__fail(m->ctx, WS_EINVAL, "no kernel %u or workload %u",
                             t->candidate.kernel, t->workload);
@@ -502,7 +531,7 @@ static void seal_protocol(struct ws__measure *m)
                                        [WS__CACHE_WARM] = "warm"};
 
     snprintf(m->info.id.protocol, sizeof(m->info.id.protocol),
-             "measure 1, cache %s, %d sets", mode[m->opts.cache], WS__SETS);
+             "measure 2, cache %s, %d sets", mode[m->opts.cache], WS__SETS);
     ws__identity_seal(&m->info.id);
 }
 
@@ -527,6 +556,7 @@ static int start(struct ws__measure *m)
         if (!m->device_name)
             return WS_ENOMEM;
     }
+    WS_TRY(ws__measure_check_cache(m->ctx));
     WS_TRY(open_once(m));
     seal_protocol(m);
     if (!m->device_name) { /* the default may change; this one stays */

@@ -314,13 +314,31 @@ void ws__prog_make(const struct ws__measure *m, const struct ws__bufs *b,
             out->fill[q->nfill].buffer = b->scratch[set][s->owner][k];
             out->fill[q->nfill++].timed = s->kernel->scratch[k].zero;
         }
+    out->nown = q->nfill;
     q->restore = out->restore;
     q->fill = out->fill;
     q->hash = out->hash;
 }
 
-void ws__prog_poison(struct ws__prog *p, uint32_t pattern)
+void ws__prog_wipe(const struct ws__measure *m, const struct ws__bufs *b,
+                   size_t set, struct ws__prog *p)
+{
+    struct ws__dev_seq *q = &p->seq;
+
+    for (size_t t = 0; t < m->op->ntensor; t++) {
+        if (m->op->tensor[t].role == WS__INOUT) {
+            p->restore[q->nrestore].to = b->tensor[set][t];
+            p->restore[q->nrestore++].from = b->pristine[t];
+        } else if (m->op->tensor[t].role == WS__OUTPUT) {
+            p->fill[q->nfill++].buffer = b->tensor[set][t];
+        }
+    }
+}
+
+void ws__prog_poison(struct ws__prog *p, uint32_t pattern, uint32_t others)
 {
     for (size_t i = 0; i < p->seq.nfill; i++)
-        p->fill[i].pattern = p->fill[i].timed ? 0 : pattern;
+        p->fill[i].pattern = p->fill[i].timed ? 0
+                             : i < p->nown    ? pattern
+                                              : others;
 }

@@ -15,6 +15,9 @@
  * then, which those for processors do. Elsewhere the first launch is the
  * checked one, under the limit of a run: a hang costs that and no more.
  *
+ * A failure is a candidate's only if the device still builds what is known to
+ * be right (measure_sound.c), and only if nobody killed the worker.
+ *
  * A builder's context does not share the caller's stop flag: closing must be
  * able to end a long build while the caller's context goes on living. The
  * caller's own stop is noticed wherever it waits for builders.
@@ -229,35 +232,48 @@ static void close_builder_device(struct ws__builder *b)
     if (b->open)
         b->m->deps.device_close(&b->dev);
     b->open = false;
-    b->age = 0;
 }
 
-/* Without the lock; the job is this thread's while it is RUNNING. Where the
- * builder itself fails nothing is learnt and the timing device builds. */
+static int open_builder_device(struct ws__builder *b)
+{
+    if (b->open)
+        return 0;
+    WS_TRY(b->m->deps.device_open(b->ctx, b->m->device_name, &b->dev));
+    b->open = true;
+    return 0;
+}
+
+/* Without the lock; the job is this thread's while it is RUNNING. 1 built,
+ * 0 nothing learnt: the builder itself fails, and the timing device builds. */
 static int build_job(struct ws__builder *b, struct ws__job *j)
 {
     struct ws__measure *m = b->m;
-    struct ws__built built;
-    bool fresh;
-    int rc;
+    int crashes = 0, kills = 0;
 
-    do {
-        fresh = !b->open || !b->age;
-        if (!b->open) {
-            if (m->deps.device_open(b->ctx, m->device_name, &b->dev) < 0)
-                return 0;
-            b->open = true;
-        }
+    for (;;) {
+        struct ws__built built;
+        int rc;
+
+        if (open_builder_device(b) < 0)
+            return 0;
         rc = build_on(m, b->ctx, &b->dev, &j->recipe, &built);
         if (rc >= 0) {
             b->dev.ops->unload(b->dev.self, built.module);
-            b->age++;
+            return 1;
         }
         if (ws__measure_kills(rc))
             close_builder_device(b);
+        if (ws__measure_killed(b->ctx, rc) && kills++ < WS__KILLS)
+            continue;
+        if (ws__measure_killed(b->ctx, rc))
+            return 0;
         /* A worker may have been hurt by an earlier build. */
-    } while ((rc == WS_ECRASH || rc == WS_EPROTO) && !fresh);
-    return rc >= 0 ? 1 : rc;
+        if (ws__measure_verdict_of(rc) == WS__V_CRASH && !crashes++)
+            continue;
+        if (crashes && open_builder_device(b) < 0)
+            return 0;
+        return ws__measure_sound(m, b->ctx, &b->dev, rc) < 0 ? 0 : rc;
+    }
 }
 
 static void *builder_main(void *user)
@@ -468,11 +484,37 @@ static int fail_build(struct ws__measure *m, struct ws__subject *s,
                                           : ws__verdict_text(j->verdict));
 }
 
+/* A crash is believed the second time; the caller asks again. */
+static int blame_build(struct ws__measure *m, struct ws__subject *s,
+                       struct ws__job *j, int rc)
+{
+    bool again;
+    int sound;
+
+    m->killed = ws__measure_killed(m->ctx, rc);
+    again = ws__measure_verdict_of(rc) == WS__V_CRASH &&
+            (m->killed || !j->crashes++);
+    if (!again && rc != WS_ETIMEOUT) {
+        struct ws_error err = m->ctx->err;
+
+        WS_TRY(ws__measure_ready(m));
+        m->ctx->err = err;
+        sound = ws__measure_sound(m, m->ctx, &m->dev, rc);
+        m->broken = sound < 0 && sound != WS_ECRASH && sound != WS_EPROTO;
+        if (sound < 0)
+            return sound;
+    }
+    remember(m->ctx, j, rc);
+    WS_TRY(fail_build(m, s, j));
+    if (again)
+        j->verdict = WS__V_NONE;
+    return 0;
+}
+
 /* 1 built, 0 judged, negative on error. */
 static int build_here(struct ws__measure *m, struct ws__subject *s,
                       struct ws__job *j)
 {
-    bool fresh = m->age == 0;
     struct ws__module *place;
     struct ws__built built;
     int rc = build_on(m, m->ctx, &m->dev, &s->recipe, &built);
@@ -494,12 +536,7 @@ static int build_here(struct ws__measure *m, struct ws__subject *s,
     }
     if (ws__measure_verdict_of(rc) == WS__V_NONE)
         return rc;
-    remember(m->ctx, j, rc);
-    WS_TRY(fail_build(m, s, j));
-    /* Believed only on a fresh device; the caller asks again. */
-    if (s->t->verdict == WS__V_CRASH && !fresh)
-        j->verdict = WS__V_NONE;
-    return 0;
+    return blame_build(m, s, j, rc);
 }
 
 int ws__measure_build(struct ws__measure *m, struct ws__subject *s)
@@ -515,8 +552,10 @@ int ws__measure_build(struct ws__measure *m, struct ws__subject *s)
     pthread_mutex_unlock(&m->lock);
     if (!j || rc < 0)
         return j ? rc : WS_ENOMEM;
-    if (!mod && j->verdict != WS__V_NONE)
+    if (!mod && j->verdict != WS__V_NONE) {
+        s->told = true;
         return fail_build(m, s, j);
+    }
     if (!mod) {
         rc = build_here(m, s, j);
         if (rc <= 0)

@@ -18,11 +18,12 @@
 #include "measure/measure.h"
 
 #define WS__SETS 3 /* odd: order in a pair and buffer set stay independent */
-#define WS__POISON_A 0xffffffffu /* NaN in every float type */
-#define WS__POISON_B 0x5a5a5a5au
+#define WS__POISON_FIRST 0xffffffffu /* NaN in every float type */
+#define WS__POISON_OLD 0x5a5a5a5au   /* what kernels may look for */
 #define WS__MAX_MODULES 64
 #define WS__BUILD_BUCKETS 1024
 #define WS__MAX_BUILDERS 8
+#define WS__KILLS 3 /* of a worker, from outside, that are borne */
 
 /* What the protocol stands on; tests put fakes here. */
 struct ws__measure_deps {
@@ -63,6 +64,7 @@ struct ws__job {
     struct ws__recipe recipe;     /* source and hints while queued, running */
     enum ws__job_state state;
     bool built;               /* the driver's cache has it */
+    unsigned crashes;         /* of the timing device */
     enum ws__verdict verdict; /* NONE: no failure known */
     char *reason;
 };
@@ -73,7 +75,6 @@ struct ws__builder {
     struct ws_ctx *ctx; /* a child with a stop flag of its own */
     struct ws__device dev;
     bool open;
-    unsigned age; /* builds since it was opened */
 };
 
 struct ws__module {
@@ -98,6 +99,8 @@ struct ws__measure {
     struct ws__device dev;
     bool open;
     unsigned gen, age; /* age: candidates run since it was opened */
+    bool killed;       /* what failed last was killed from outside */
+    bool broken;       /* what failed last was the device's compiler */
     struct ws__device_info info;
     struct ws__hash raw_identity; /* before the protocol was added */
 
@@ -105,6 +108,7 @@ struct ws__measure {
     struct ws__problem *problem; /* of the last verdict, or NULL */
     uint32_t problem_workload;
     bool problem_done; /* filled and computed, for its seed */
+    uint64_t ref_ns;   /* what its reference took */
     double fill_rate;  /* bytes a ns of device memory; 0: unknown */
     bool rate_known;
 
@@ -115,8 +119,9 @@ struct ws__measure {
     pthread_cond_t work, done;
     struct ws__job *bucket[WS__BUILD_BUCKETS];
     struct ws__job *queue, **queue_end;
-    size_t pending; /* queued or running */
-    bool quit;
+    size_t pending;   /* queued or running */
+    bool quit, sound; /* sound: the device was seen to build */
+    uint64_t probes;
     struct ws__builder builder[WS__MAX_BUILDERS];
     size_t nbuilder;
 };
@@ -129,13 +134,31 @@ struct ws__subject {
     struct ws__plan *plan;
     struct ws__recipe recipe;
     uint32_t module;
-    size_t owner;    /* its place in the buffers' scratch */
-    bool judged;     /* the verdict is final unless timing changes it */
-    uint64_t hash;   /* of the verified outputs */
+    size_t owner;     /* its place in the buffers' scratch */
+    bool judged;      /* the verdict is final unless timing changes it */
+    bool told;        /* a build's verdict that is known for certain */
+    uint64_t hash[2]; /* of the outputs, by the variant of the inputs */
+    bool known[2];
     double first_ns; /* time of the verified launch */
+    uint64_t begun_ns;
 };
 
-/* The buffers of a question: sets that are alike but for their addresses. */
+/* An input's element that differs between the variants. */
+struct ws__spot {
+    size_t tensor, bytes;
+    uint64_t offset;
+    unsigned char value[2][8];
+};
+
+/* What the outputs of a set hold: written by whom, for which variant, and
+ * what was there before. */
+struct ws__held {
+    uint32_t prog, poison;
+    int variant;
+};
+
+/* The buffers of a question: sets that are alike but for their addresses and
+ * for the variant of the inputs. */
 struct ws__bufs {
     unsigned gen;
     size_t nset;
@@ -144,7 +167,16 @@ struct ws__bufs {
     uint32_t pristine[WS__MAX_TENSORS]; /* inouts: what to restore from */
     uint32_t tensor[WS__SETS][WS__MAX_TENSORS];
     uint32_t scratch[WS__SETS][2][WS__MAX_SCRATCH];
-    uint64_t input_hash[WS__MAX_TENSORS];
+    uint64_t input_hash[WS__MAX_TENSORS]; /* of variant 0 */
+    struct ws__rng rng;                   /* poison, variants */
+    uint32_t poison; /* of all launches but the first, if outputs have gaps:
+                        what lies between the elements is hashed, too */
+    bool gaps;
+    struct ws__spot spot[WS__MAX_TENSORS];
+    size_t nspot;
+    bool joint; /* spots of what is restored: one variant for all sets */
+    int variant[WS__SETS];
+    struct ws__held held[WS__SETS];
 };
 
 /* A subject bound to one buffer set. The first nout fills are the outputs'
@@ -153,9 +185,9 @@ struct ws__prog {
     struct ws__dev_seq seq;
     struct ws__dev_launch launch[WS__MAX_LAUNCHES];
     struct ws__dev_arg arg[WS__MAX_LAUNCHES][WS__MAX_ARGS];
-    struct ws__dev_copy restore[WS__MAX_TENSORS];
-    struct ws__dev_fill fill[WS__MAX_TENSORS + WS__MAX_SCRATCH];
-    size_t nout;
+    struct ws__dev_copy restore[2 * WS__MAX_TENSORS];
+    struct ws__dev_fill fill[2 * WS__MAX_TENSORS + WS__MAX_SCRATCH];
+    size_t nout, nown; /* nown: with scratch; the rest is of other sets */
     uint32_t hash[WS__MAX_TENSORS];
 };
 
@@ -190,6 +222,16 @@ int ws__measure_plan(struct ws__measure *m, const struct ws__candidate *c,
 bool ws__measure_in_buffer(const struct ws__op *op, size_t t);
 uint32_t ws__measure_guard_bytes(uint64_t bytes);
 
+/* measure_sound.c */
+/* 0, or WS_EFULL, WS_EACCES: nothing can be put into the cache folder. */
+int ws__measure_check_cache(struct ws_ctx *ctx);
+/* Did somebody else kill the worker whose end is the context's error? */
+bool ws__measure_killed(const struct ws_ctx *ctx, int rc);
+/* After a build that failed with rc: 0 if that is the candidate's doing, else
+ * an error; the context keeps the build's words if it is. */
+int ws__measure_sound(struct ws__measure *m, struct ws_ctx *ctx,
+                      struct ws__device *d, int rc);
+
 /* measure_build.c */
 int ws__recipe_make(struct ws__measure *m, const struct ws__candidate *c,
                     const struct ws__instance *in, const struct ws__plan *plan,
@@ -215,7 +257,23 @@ int ws__bufs_check(struct ws__measure *m, struct ws__bufs *b, size_t set,
 void ws__prog_make(const struct ws__measure *m, const struct ws__bufs *b,
                    const struct ws__subject *s, size_t set,
                    const struct ws__problem *p, struct ws__prog *out);
-void ws__prog_poison(struct ws__prog *p, uint32_t pattern);
+/* Adds: the outputs of another set are made worthless before the launch. */
+void ws__prog_wipe(const struct ws__measure *m, const struct ws__bufs *b,
+                   size_t set, struct ws__prog *p);
+/* others: of the outputs that wipe added. */
+void ws__prog_poison(struct ws__prog *p, uint32_t pattern, uint32_t others);
+
+/* measure_inputs.c */
+/* Draws the spots; the inputs stay variant 0. */
+void ws__inputs_vary(struct ws__measure *m, struct ws__bufs *b, uint64_t seed);
+/* Changes a set once more, to what no launch has seen. It stays so. */
+int ws__inputs_new(struct ws__measure *m, struct ws__bufs *b, size_t set);
+int ws__inputs_set(struct ws__measure *m, struct ws__bufs *b, size_t set,
+                   int variant);
+int ws__inputs_reset(struct ws__measure *m, struct ws__bufs *b);
+/* The problem becomes variant 1: inputs and reference results. */
+int ws__inputs_reference(struct ws__measure *m, struct ws__bufs *b);
+uint32_t ws__poison_draw(struct ws__bufs *b);
 
 /* measure_verdict.c */
 /* Inputs and reference results for the subjects, in m->problem. */
@@ -229,9 +287,11 @@ int ws__measure_compare_set(struct ws__measure *m, struct ws__bufs *b,
                             const char *when);
 
 /* measure_state.c */
-/* Does the candidate keep something between launches? CHEAT if so. */
+/* Does a candidate keep something between launches? CHEAT if so. After
+ * timing; `round` was the last one. */
 int ws__measure_state(struct ws__measure *m, struct ws__bufs *b,
-                      struct ws__subject *s, enum ws__effort effort);
+                      struct ws__subject *s, size_t n, uint32_t round,
+                      enum ws__effort effort);
 
 /* measure_time.c */
 int ws__measure_time(struct ws__measure *m, struct ws__bufs *b,

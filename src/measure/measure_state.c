@@ -1,142 +1,222 @@
 /*
  * measure_state.c: does a candidate keep something between launches?
  *
- * Timed launches see the same inputs again and again, so a kernel could
- * remember its result (in module-scope variables), or look at the outputs
- * and leave them if they are no poison, and still pass every comparison of
- * the timed outputs. So after timing a few elements of the inputs change to
- * other values of the same input, and the kernel runs once more over outputs
- * that still hold the old result. Looking at some of the inputs does not
- * tell a kernel whether they changed; only reading all of them does.
+ * While timing, the hash of every output was that of its variant of the
+ * inputs; what is left to show is that the hash of variant 1 belongs to a
+ * right result, and that outputs which hold a result are written like
+ * poisoned ones. So each candidate runs once more, on inputs of the other
+ * variant than the one whose result still lies in the outputs. The result
+ * must have the hash that timed launches had, and is compared with the
+ * reference, run again for variant 1: always for what is more than screened,
+ * in screening if both variants had the same result (that is what a kept one
+ * looks like) or if the reference is cheap beside the trial.
  *
- * The new result is compared with the reference, which is run again for it.
- * In screening only if the result did not change at all: that is what a kept
- * one looks like, and an honest kernel costs one launch more. Loading the
- * module again instead, to compare used with unused, needs no reference but
- * is no test: drivers exist that keep its variables.
+ * Inputs that only the op's own generator can fill have no variants: they get
+ * another seed, after timing, and the candidate runs on those poisoned as in
+ * timing and over old outputs.
  */
 #include "measure/measure_int.h"
 
+#include "base/clock.h"
+
 #include "base/banned.h"
 
-#define SPOTS 4
+#define CHEAP 20 /* times shorter than the trial so far */
+#define KEEPS                                                                  \
+    "keeps something between launches: right when checked, wrong on changed "  \
+    "inputs: "
+#define OVER_OLD                                                               \
+    "keeps something between launches: its result over old outputs is not "    \
+    "the one over poison"
 
-static bool may_change(const struct ws__measure *m, size_t t)
+struct state {
+    struct ws__measure *m;
+    struct ws__bufs *b;
+    struct ws__subject *s;
+    size_t n, at; /* at: the one that runs */
+    size_t set;   /* its outputs hold a result */
+    enum ws__effort effort;
+    bool compare; /* m->problem is that of the changed inputs */
+    struct ws__prog *prog;
+};
+
+static bool is_cheap(const struct state *x)
 {
-    const struct ws__tensor *x = &m->op->tensor[t];
-
-    return ws__measure_in_buffer(m->op, t) && x->role != WS__OUTPUT &&
-           (x->fill.kind == WS__FILL_NORMAL ||
-            x->fill.kind == WS__FILL_UNIFORM ||
-            x->fill.kind == WS__FILL_INTEGERS);
+    return (ws__now_ns() - x->s[0].begun_ns) / CHEAP >= x->m->ref_ns;
 }
 
-static uint64_t offset_of(const struct ws__tensor_shape *s, uint64_t flat)
+static bool want_reference(const struct state *x)
 {
-    uint64_t off = 0;
-
-    for (size_t d = s->ndim; d-- > 0;) {
-        off += flat % (uint64_t)s->dim[d] * (uint64_t)s->stride[d];
-        flat /= (uint64_t)s->dim[d];
-    }
-    return off * ws__dtype_bytes(s->dtype);
+    if (x->effort != WS__SCREEN || is_cheap(x))
+        return true;
+    for (size_t i = 0; i < x->n; i++)
+        if (!x->s[i].kernel->order_dependent && x->s[i].known[1] &&
+            x->s[i].hash[0] == x->s[i].hash[1])
+            return true;
+    return false;
 }
 
-/* Some elements, on the host and in set 0; *changed counts them. */
-static int change_some(struct ws__measure *m, struct ws__bufs *b,
-                       struct ws__rng *rng, size_t *changed)
+static int cheats(struct state *x, struct ws__subject *s, const char *why)
 {
-    for (size_t t = 0; t < m->op->ntensor; t++) {
-        const struct ws__tensor_shape *s = &m->problem->in->shape[t];
-        char *data = m->problem->input[t];
-        size_t size = ws__dtype_bytes(s->dtype);
-        uint32_t buffer = m->op->tensor[t].role == WS__INOUT ? b->pristine[t]
-                                                             : b->tensor[0][t];
-
-        for (int i = 0; may_change(m, t) && i < SPOTS; i++) {
-            uint64_t to = offset_of(s, ws__rng_below(rng, s->elements));
-            uint64_t from = offset_of(s, ws__rng_below(rng, s->elements));
-
-            if (!memcmp(data + to, data + from, size))
-                continue;
-            memcpy(data + to, data + from, size);
-            WS_TRY(m->dev.ops->write(m->dev.self, buffer, to, data + to, size));
-            ++*changed;
-        }
-    }
-    return 0;
+    s->t->verdict = WS__V_CHEAT;
+    return ws__trial_set_reason(x->m->ctx, s->t, "%s", why);
 }
 
-/* Inputs that only the op's own generator can fill get another seed. */
-static int change_inputs(struct ws__measure *m, struct ws__bufs *b,
-                         const struct ws__subject *s)
+/* By value, those that lie in the set. */
+static int compare(struct state *x, struct ws__subject *s, size_t set)
 {
-    struct ws__rng rng;
-    size_t nset = b->nset, changed = 0;
-    int rc;
+    struct ws__mismatch kept = s->t->mismatch;
+    int rc = ws__measure_compare_set(x->m, x->b, set, x->b->held[set].poison, s,
+                                     KEEPS);
 
-    ws__rng_seed(&rng, s->t->input_seed + s->owner + 1);
-    m->problem_done = false; /* not that of its seed any more */
-    WS_TRY(change_some(m, b, &rng, &changed));
-    if (changed)
-        return 0;
-    WS_TRY(m->deps.problem_fill(m->problem, m->ref, ws__rng_u64(&rng) >> 1,
-                                m->opts.ref_threads));
-    b->nset = 1; /* the others are not used again */
-    rc = ws__bufs_upload(m, b, m->problem);
-    b->nset = nset;
-    return rc;
+    if (rc > 0)
+        s->t->mismatch = kept; /* the report on the checked launches */
+    else if (rc == 0)
+        s->t->verdict = WS__V_CHEAT;
+    return rc < 0 ? rc : 0;
 }
 
-/* One launch on set 0 that does not touch the outputs before. */
-static int launch(struct ws__measure *m, struct ws__bufs *b,
-                  const struct ws__subject *s, struct ws__prog *prog,
+/* One launch; poison: the outputs are filled before. */
+static int launch(struct state *x, struct ws__subject *s, bool poison,
                   uint64_t *hash)
 {
+    struct ws__held *held = &x->b->held[x->set];
+    struct ws__prog *prog = x->prog;
     struct ws__dev_sample sample;
 
-    ws__prog_make(m, b, s, 0, m->problem, prog);
-    ws__prog_poison(prog, WS__POISON_B);
-    prog->seq.fill += prog->nout;
-    prog->seq.nfill -= prog->nout;
-    WS_TRY(ws__measure_once(m, &prog->seq, &sample));
+    ws__prog_make(x->m, x->b, s, x->set, x->m->problem, prog);
+    if (poison)
+        held->poison = ws__poison_draw(x->b);
+    ws__prog_poison(prog, poison ? held->poison : ws__poison_draw(x->b), 0);
+    if (!poison) {
+        prog->seq.fill += prog->nout;
+        prog->seq.nfill -= prog->nout;
+    }
+    WS_TRY(ws__measure_once(x->m, &prog->seq, &sample));
     *hash = sample.hash;
     return 0;
 }
 
-/* 1: right, or not looked at; 0: not; negative: the device failed. */
-static int try_changed(struct ws__measure *m, struct ws__bufs *b,
-                       struct ws__subject *s, struct ws__prog *prog,
-                       enum ws__effort effort)
+/* Over the result of the other variant, until that of variant 1 was seen. */
+static int over_old(struct state *x, struct ws__subject *s)
 {
-    uint64_t hash = 0;
+    int v = x->b->held[x->set].variant;
+    uint64_t hash;
 
-    WS_TRY(change_inputs(m, b, s));
-    WS_TRY(launch(m, b, s, prog, &hash));
-    if (effort == WS__SCREEN && (s->kernel->order_dependent || hash != s->hash))
-        return 1;
-    WS_TRY(m->deps.reference_run(m->ref, m->problem));
-    return ws__measure_compare_set(m, b, 0, WS__POISON_B, s,
-                                   "keeps something between launches: right "
-                                   "when checked, wrong on changed inputs: ");
+    do {
+        v = !v;
+        WS_TRY(ws__inputs_set(x->m, x->b, x->set, v));
+        WS_TRY(launch(x, s, false, &hash));
+        x->b->held[x->set].variant = v;
+        if (!s->kernel->order_dependent && s->known[v] && hash != s->hash[v])
+            return cheats(x, s, OVER_OLD);
+    } while (x->compare && !v);
+    return x->compare ? compare(x, s, x->set) : 0;
+}
+
+static bool all_ok(const struct state *x)
+{
+    for (size_t i = 0; i < x->n; i++)
+        if (x->s[i].t->verdict != WS__V_OK)
+            return false;
+    return true;
+}
+
+/* What hashes cannot tell: results of variant 1 that timing left behind. */
+static int compare_held(struct state *x)
+{
+    for (size_t set = 0; set < x->b->nset; set++) {
+        const struct ws__held *h = &x->b->held[set];
+        struct ws__subject *s = &x->s[h->prog];
+
+        if (h->variant && s->kernel->order_dependent && all_ok(x))
+            WS_TRY(compare(x, s, set));
+    }
+    return 0;
+}
+
+static int with_variants(struct state *x)
+{
+    x->compare = want_reference(x);
+    if (x->compare) {
+        WS_TRY(ws__inputs_reference(x->m, x->b));
+        WS_TRY(compare_held(x));
+    }
+    for (x->at = 0; x->at < x->n && all_ok(x); x->at++)
+        if (x->compare || !x->s[x->at].kernel->order_dependent)
+            WS_TRY(over_old(x, &x->s[x->at]));
+    return 0;
+}
+
+/* Inputs of another seed, everywhere. */
+static int other_seed(struct state *x)
+{
+    struct ws__measure *m = x->m;
+
+    m->problem_done = false;
+    WS_TRY(m->deps.problem_fill(m->problem, m->ref,
+                                ws__rng_u64(&x->b->rng) >> 1,
+                                m->opts.ref_threads));
+    return ws__bufs_upload(m, x->b, m->problem);
+}
+
+/* Two launches on inputs of another seed: as timed, on a set without a
+ * result, and over the result of the last timed round. */
+static int on_other_seed(struct state *x, struct ws__subject *s, bool over)
+{
+    size_t old = x->set;
+    uint64_t hash[2];
+
+    x->set = (old + 1) % x->b->nset;
+    WS_TRY(launch(x, s, true, &hash[0]));
+    if (!x->compare && !s->kernel->order_dependent && hash[0] == s->hash[0]) {
+        WS_TRY(x->m->deps.reference_run(x->m->ref, x->m->problem));
+        x->compare = true;
+    }
+    if (x->compare)
+        WS_TRY(compare(x, s, x->set));
+    x->set = old;
+    if (s->t->verdict != WS__V_OK || x->b->nset < 2 || !over)
+        return 0;
+    WS_TRY(launch(x, s, false, &hash[1]));
+    if (!s->kernel->order_dependent && hash[0] != hash[1])
+        return cheats(x, s, OVER_OLD);
+    return x->compare ? compare(x, s, x->set) : 0;
+}
+
+static int without_variants(struct state *x)
+{
+    bool reference = want_reference(x);
+
+    WS_TRY(other_seed(x));
+    if (reference)
+        WS_TRY(x->m->deps.reference_run(x->m->ref, x->m->problem));
+    x->compare = reference;
+    /* The first leaves nothing old behind. */
+    for (x->at = 0; x->at < x->n && all_ok(x); x->at++)
+        WS_TRY(on_other_seed(x, &x->s[x->at], !x->at));
+    return 0;
 }
 
 int ws__measure_state(struct ws__measure *m, struct ws__bufs *b,
-                      struct ws__subject *s, enum ws__effort effort)
+                      struct ws__subject *s, size_t n, uint32_t round,
+                      enum ws__effort effort)
 {
-    struct ws__mismatch kept = s->t->mismatch;
-    struct ws__prog *prog = ws__alloc(m->ctx, 1, sizeof(*prog));
+    struct state x = {.m = m,
+                      .b = b,
+                      .s = s,
+                      .n = n,
+                      .set = round % b->nset,
+                      .effort = effort};
     int rc;
 
-    if (!prog)
+    x.prog = ws__alloc(m->ctx, 1, sizeof(*x.prog));
+    if (!x.prog)
         return WS_ENOMEM;
-    rc = try_changed(m, b, s, prog, effort);
-    ws__free(m->ctx, prog);
-    if (rc < 0)
-        return ws__measure_blame(m, rc, s, 1, "run on changed inputs");
-    if (!rc)
-        s->t->verdict = WS__V_CHEAT;
-    else
-        s->t->mismatch = kept; /* the report on the checked launches */
-    return 0;
+    rc = b->nspot ? with_variants(&x) : without_variants(&x);
+    ws__free(m->ctx, x.prog);
+    if (rc >= 0)
+        return 0;
+    return ws__measure_blame(m, rc, &s[x.at < n ? x.at : n - 1], 1,
+                             "run on changed inputs");
 }

@@ -4,8 +4,10 @@
  * Samples come in batches of rounds; one message to the device each, so that
  * nothing of ours falls between two samples. Between samples the device
  * poisons the outputs, restores what is changed in place, empties the cache
- * (cold) and hashes the outputs; the next round uses the next buffer set.
- * Every timed output must have the hash of the verified one.
+ * (cold) and hashes the outputs; the next round uses the next buffer set, and
+ * the result in the last one is wiped. Between batches the sets change to the
+ * one or the other variant of the inputs and to other poison. Every timed
+ * output must have the hash that belongs to its variant.
  *
  * Sampling ends when the 95% interval of the median (of the ratio, for a
  * pair) is narrow enough or the budget is spent, whichever is first, but not
@@ -21,7 +23,8 @@
 
 #define MAX_ROUNDS 2000  /* of a trial: a bound on what the store keeps */
 #define BATCH_ROUNDS 256 /* of a message */
-#define SLOW_NS 100e6    /* above: the short minimum of samples */
+#define PLACES (MAX_ROUNDS + WS__SETS) /* with rounds that are not kept */
+#define SLOW_NS 100e6                  /* above: the short minimum of samples */
 #define INNER_NS                                                               \
     20e3 /* a sample by a processor's clock, at least:                         \
             reading it costs some 25 ns to 1 us */
@@ -33,6 +36,8 @@
 #define STREAMING 3                  /* sets of so many caches need no flush */
 #define HOPELESS 3 /* times slower than the best: screened out */
 #define SLACK_NS 20000000000ull
+#define LONGER 1.5 /* on inputs never seen: not by noise, three times */
+#define TRIES 3
 
 static const struct target {
     uint64_t budget_ns;
@@ -54,10 +59,13 @@ struct timing {
     struct ws__prog *prog;   /* n * nset */
     struct ws__dev_seq *seq; /* the same, as the batch wants them */
     struct ws__dev_sample *raw;
-    double *ns[2], *tmp; /* MAX_ROUNDS places each */
+    double *ns[2], *tmp; /* PLACES each */
     size_t count;        /* samples kept, of each subject */
     uint32_t round, inner;
     uint64_t flush_bytes, spent_ns;
+    int last; /* variant of the round before */
+    enum { BY_LOT, ALL_NEW } variants;
+    uint32_t poison[WS__SETS];
     bool judged; /* a timed output was wrong */
 };
 
@@ -66,8 +74,15 @@ struct timing {
 static int judge_sample(struct timing *t, const struct ws__dev_sample *x)
 {
     struct ws__subject *s = &t->s[x->prog];
+    int v = t->b->variant[x->set];
 
-    if (s->kernel->order_dependent || x->hash == s->hash ||
+    if (t->variants != BY_LOT) /* of new inputs nothing is known */
+        return 0;
+    if (!s->known[v]) {
+        s->known[v] = true;
+        s->hash[v] = x->hash;
+    }
+    if (s->kernel->order_dependent || x->hash == s->hash[v] ||
         s->t->verdict != WS__V_OK)
         return 0;
     s->t->verdict = WS__V_CHEAT;
@@ -76,6 +91,58 @@ static int judge_sample(struct timing *t, const struct ws__dev_sample *x)
                                 "right when checked, wrong when timed (round "
                                 "%u, buffer set %u)",
                                 x->round, x->set);
+}
+
+/* Variants by lot, of two rounds or more never all alike. The place of the
+ * first round whose variant is not that of the round before it; 0: none. */
+static int draw_variants(struct timing *t, uint32_t rounds, size_t *change)
+{
+    struct ws__bufs *b = t->b;
+    size_t n = rounds < b->nset ? rounds : b->nset, at = 0;
+    int last = 0;
+
+    if (b->joint || n == 1)
+        WS_TRY(ws__inputs_set(t->m, b, t->round % b->nset, !t->last));
+    for (size_t i = 0; !b->joint && n > 1 && i < n; i++) {
+        int v = (int)ws__rng_below(&b->rng, 2);
+
+        if (i == n - 1 && !at)
+            v = !last;
+        if (i && !at && v != last)
+            at = i;
+        last = v;
+        WS_TRY(ws__inputs_set(t->m, b, (t->round + i) % b->nset, v));
+    }
+    t->last = b->variant[(t->round + rounds - 1) % b->nset];
+    *change = at;
+    return 0;
+}
+
+/* Variant and poison of every set for the next rounds. Where the variant
+ * changes stands the one word that is not drawn, after another one: a kernel
+ * that waits for it to give out what it kept is not only foiled, but told. */
+static int vary(struct timing *t, uint32_t rounds)
+{
+    struct ws__bufs *b = t->b;
+    size_t change = 0;
+
+    if (t->variants == BY_LOT && b->nspot)
+        WS_TRY(draw_variants(t, rounds, &change));
+    for (size_t set = 0; set < b->nset; set++)
+        t->poison[set] = ws__poison_draw(b);
+    if (change && !b->gaps) {
+        uint32_t *before = &t->poison[(t->round + change - 1) % b->nset];
+
+        t->poison[(t->round + change) % b->nset] = WS__POISON_OLD;
+        if (*before == WS__POISON_OLD)
+            *before = WS__POISON_FIRST;
+    }
+    for (size_t i = 0; i < t->n * b->nset; i++) {
+        size_t set = i % b->nset, before = (set + b->nset - 1) % b->nset;
+
+        ws__prog_poison(&t->prog[i], t->poison[set], t->poison[before]);
+    }
+    return 0;
 }
 
 /* Takes `rounds` more; keep: append to the samples. 0, or negative. A failing
@@ -99,9 +166,11 @@ static int take(struct timing *t, uint32_t rounds, uint64_t limit_ns, bool keep,
     int rc;
 
     WS_TRY(ws__check_stop(m->ctx));
-    rc = ws__measure_run(m, &batch,
-                         limit_ns + t->n * m->opts.run_limit_ns + SLACK_NS,
-                         t->raw, &n);
+    rc = vary(t, rounds);
+    if (rc >= 0)
+        rc = ws__measure_run(m, &batch,
+                             limit_ns + t->n * m->opts.run_limit_ns + SLACK_NS,
+                             t->raw, &n);
     t->spent_ns += ws__now_ns() - start;
     if (rc >= 0 && (n < t->n || n > rounds * t->n))
         rc = ws__fail(m->ctx, WS_EPROTO, "%zu samples of %u rounds", n, rounds);
@@ -113,11 +182,13 @@ static int take(struct timing *t, uint32_t rounds, uint64_t limit_ns, bool keep,
     for (size_t i = 0; i < n; i++) {
         const struct ws__dev_sample *x = &t->raw[i];
 
-        if (x->prog >= t->n || got[x->prog] >= n / t->n || !(x->ns >= 0) ||
-            isinf(x->ns))
+        if (x->prog >= t->n || got[x->prog] >= n / t->n ||
+            x->set >= t->b->nset || !(x->ns >= 0) || isinf(x->ns))
             return ws__fail(m->ctx, WS_EPROTO,
                             "a sample of %g ns of program %u", x->ns, x->prog);
         WS_TRY(judge_sample(t, x));
+        t->b->held[x->set] = (struct ws__held){x->prog, t->poison[x->set],
+                                               t->b->variant[x->set]};
         t->ns[x->prog][t->count + got[x->prog]++] = x->ns;
     }
     for (size_t p = 0; p < t->n; p++) {
@@ -275,22 +346,34 @@ static int sample(struct timing *t)
     return 0;
 }
 
+/* One round more if only one variant was seen. */
+static int see_both(struct timing *t)
+{
+    double median[2];
+
+    if (!t->b->nspot || (t->s[0].known[1] && t->s[t->n - 1].known[1]))
+        return 0;
+    t->last = 0;
+    return take(t, 1, t->target->budget_ns, false, median);
+}
+
 /* ---- after sampling ---------------------------------------------------- */
 
-/* Results that may vary in rounding are compared by value: those of the last
- * round of each set, which belong to who went last in it. */
+/* Results that may vary in rounding are compared by value: those of variant 0
+ * that the last rounds left behind. The others' turn comes with the reference
+ * for variant 1. */
 static int check_last(struct timing *t)
 {
-    size_t nset = t->b->nset;
-
-    for (uint32_t back = 1; back <= nset && back <= t->round; back++) {
-        uint32_t round = t->round - back;
-        struct ws__subject *s = &t->s[t->n > 1 && round % 2 == 0 ? 1 : 0];
+    for (uint32_t back = 1; back <= t->b->nset && back <= t->round; back++) {
+        size_t set = (t->round - back) % t->b->nset;
+        const struct ws__held *held = &t->b->held[set];
+        struct ws__subject *s = &t->s[held->prog];
         int rc;
 
-        if (!s->kernel->order_dependent || s->t->verdict != WS__V_OK)
+        if (!s->kernel->order_dependent || s->t->verdict != WS__V_OK ||
+            held->variant)
             continue;
-        rc = ws__measure_compare_set(t->m, t->b, round % nset, WS__POISON_B, s,
+        rc = ws__measure_compare_set(t->m, t->b, set, held->poison, s,
                                      "right when checked, wrong when timed: ");
         if (rc < 0)
             return rc == WS_ENOMEM ? rc
@@ -415,21 +498,94 @@ static bool all_ok(const struct timing *t)
     return true;
 }
 
+/* The fastest samples of a batch, which are not kept. */
+static int fastest(struct timing *t, double ns[2])
+{
+    bool one = slowest(t) > SLOW_NS || t->b->joint;
+    uint32_t rounds = one ? 1 : (uint32_t)t->b->nset;
+    double median[2];
+
+    WS_TRY(take(t, rounds, 0, false, median));
+    for (size_t p = 0; p < t->n && !t->judged; p++) {
+        ns[p] = t->ns[p][t->count];
+        for (uint32_t i = 1; i < rounds; i++)
+            if (t->ns[p][t->count + i] < ns[p])
+                ns[p] = t->ns[p][t->count + i];
+    }
+    return 0;
+}
+
+/* Does a candidate take longer on inputs that it never saw? One that keeps
+ * results and reads all inputs to find them again is told by nothing else. A
+ * first look costs one batch; what looks bad is measured against the same
+ * inputs seen again, three times, for other programs make noise as well. */
+static int on_new(struct timing *t, double ns[2])
+{
+    t->variants = ALL_NEW;
+    for (size_t set = 0; set < (t->b->joint ? 1 : t->b->nset); set++)
+        WS_TRY(ws__inputs_new(t->m, t->b, set));
+    return fastest(t, ns);
+}
+
+static int slower_on_new(struct timing *t)
+{
+    double now[2], again[2], worst[2] = {INFINITY, INFINITY};
+
+    if (t->effort == WS__SCREEN || !t->b->nspot)
+        return 0;
+    WS_TRY(on_new(t, now));
+    for (size_t p = 0; p < t->n && !t->judged; p++) {
+        memcpy(t->tmp, t->ns[p], t->count * sizeof(double));
+        worst[p] = now[p] / ws__median(t->tmp, t->count);
+    }
+    for (int i = 0; i < TRIES && !t->judged; i++) {
+        if (!(worst[0] > LONGER || (t->n > 1 && worst[1] > LONGER)))
+            return 0;
+        WS_TRY(on_new(t, now));
+        if (!t->judged)
+            WS_TRY(fastest(t, again));
+        for (size_t p = 0; p < t->n && !t->judged; p++)
+            if (now[p] / again[p] < worst[p])
+                worst[p] = now[p] / again[p];
+    }
+    for (size_t p = 0; p < t->n && !t->judged; p++) {
+        if (!(worst[p] > LONGER))
+            continue;
+        t->s[p].t->verdict = WS__V_CHEAT;
+        WS_TRY(ws__trial_set_reason(
+            t->m->ctx, t->s[p].t,
+            "keeps something between launches: takes %.2f times longer on "
+            "inputs that it has not seen",
+            worst[p]));
+    }
+    return 0;
+}
+
 /* What timing must not have broken, while the device still lives. */
 static int aftermath(struct timing *t)
 {
     unsigned gen = t->m->gen;
+    int rc;
 
     WS_TRY(check_last(t));
+    rc = ws__inputs_reset(t->m, t->b);
+    if (rc < 0)
+        return ws__measure_blame(t->m, rc, t->s, t->n, "after timing");
     for (size_t set = 0; set < t->b->nset && t->m->gen == gen && all_ok(t);
          set++)
         WS_TRY(ws__bufs_check(t->m, t->b, set, t->s, t->n));
     if (!all_ok(t) || t->m->gen != gen)
         return 0;
     WS_TRY(check_physics(t));
-    for (size_t p = 0; p < t->n && t->m->gen == gen && all_ok(t); p++)
-        WS_TRY(ws__measure_state(t->m, t->b, &t->s[p], t->effort));
-    return 0;
+    if (!all_ok(t) || t->m->gen != gen)
+        return 0;
+    WS_TRY(ws__measure_state(t->m, t->b, t->s, t->n, t->round - 1, t->effort));
+    if (!all_ok(t) || t->m->gen != gen)
+        return 0;
+    rc = slower_on_new(t);
+    return rc < 0 && !t->judged
+               ? ws__measure_blame(t->m, rc, t->s, t->n, "on new inputs")
+               : rc;
 }
 
 /* ---- the whole --------------------------------------------------------- */
@@ -438,22 +594,26 @@ static int prepare(struct timing *t)
 {
     struct ws_ctx *ctx = t->m->ctx;
     size_t nset = t->b->nset;
+    bool wipes = true; /* what must be compared by value has to stay */
 
+    for (size_t p = 0; p < t->n; p++)
+        wipes = wipes && !t->s[p].kernel->order_dependent;
     t->prog = ws__alloc(ctx, t->n * nset, sizeof(*t->prog));
     t->seq = ws__alloc(ctx, t->n * nset, sizeof(*t->seq));
     t->raw = ws__alloc(ctx, BATCH_ROUNDS * t->n, sizeof(*t->raw));
-    t->tmp = ws__alloc(ctx, MAX_ROUNDS, sizeof(double));
+    t->tmp = ws__alloc(ctx, PLACES, sizeof(double));
     if (!t->prog || !t->seq || !t->raw || !t->tmp)
         return WS_ENOMEM;
     for (size_t p = 0; p < t->n; p++) {
-        t->ns[p] = ws__alloc(ctx, MAX_ROUNDS, sizeof(double));
+        t->ns[p] = ws__alloc(ctx, PLACES, sizeof(double));
         if (!t->ns[p])
             return WS_ENOMEM;
         for (size_t set = 0; set < nset; set++) {
             struct ws__prog *g = &t->prog[p * nset + set];
 
             ws__prog_make(t->m, t->b, &t->s[p], set, t->m->problem, g);
-            ws__prog_poison(g, WS__POISON_B);
+            if (wipes && nset > 1)
+                ws__prog_wipe(t->m, t->b, (set + nset - 1) % nset, g);
             t->seq[p * nset + set] = g->seq;
         }
     }
@@ -467,6 +627,8 @@ static int run_all(struct timing *t)
     WS_TRY(warm_up(t));
     if (!t->judged)
         WS_TRY(sample(t));
+    if (!t->judged)
+        WS_TRY(see_both(t));
     if (!t->judged)
         WS_TRY(aftermath(t));
     return keep_samples(t);

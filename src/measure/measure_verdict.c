@@ -2,7 +2,8 @@
  * measure_verdict.c: is the candidate right?
  *
  * Two launches, each on buffers of its own, with outputs and scratch filled
- * by a pattern that a right result cannot be, another one the second time.
+ * by a pattern that a right result cannot be, and by a drawn one the second
+ * time.
  * Both results are compared with the reference, and with each other bit by
  * bit unless the kernel says that its order of summation may vary. Inputs
  * come from a seed that did not exist when the candidate was compiled. The
@@ -51,6 +52,7 @@ static int fresh_problem(struct ws__measure *m, const struct ws__subject *s,
     WS_TRY(m->deps.problem_fill(m->problem, m->ref, seed, m->opts.ref_threads));
     t1 = ws__now_ns();
     WS_TRY(m->deps.reference_run(m->ref, m->problem));
+    m->ref_ns = ws__now_ns() - t1;
     m->problem->seed = seed;
     m->problem_done = true;
     ws__log(m->ctx, WS_LOG_DEBUG,
@@ -341,12 +343,13 @@ static int checked_launch(struct ws__measure *m, struct ws__bufs *b, size_t set,
     unsigned gen = m->gen;
     int rc;
 
-    ws__prog_poison(prog, poison);
+    ws__prog_poison(prog, poison, 0);
     m->age++;
     rc = ws__measure_once(m, &prog->seq, &sample);
     if (rc < 0)
         return ws__measure_blame(m, rc, s, 1, "run");
-    s->hash = sample.hash;
+    s->hash[0] = sample.hash;
+    s->known[0] = true;
     s->first_ns = sample.ns;
     WS_TRY(ws__bufs_check(m, b, set, s, 1));
     if (s->judged || m->gen != gen)
@@ -359,6 +362,14 @@ static int checked_launch(struct ws__measure *m, struct ws__bufs *b, size_t set,
     return compare_result(m, r, poison, s, when);
 }
 
+/* Not the first one again: a kernel may look for it. */
+static uint32_t second_poison(struct ws__bufs *b)
+{
+    uint32_t word = ws__poison_draw(b);
+
+    return word == WS__POISON_FIRST ? ~word : word;
+}
+
 static int verify(struct ws__measure *m, struct ws__bufs *b,
                   struct ws__subject *s, struct ws__prog *prog,
                   struct result r[2])
@@ -367,12 +378,12 @@ static int verify(struct ws__measure *m, struct ws__bufs *b,
     int rc;
 
     ws__prog_make(m, b, s, 0, m->problem, prog);
-    rc = checked_launch(m, b, 0, WS__POISON_A, prog, s, &r[0], "");
+    rc = checked_launch(m, b, 0, WS__POISON_FIRST, prog, s, &r[0], "");
     if (rc <= 0)
         return rc;
     WS_TRY(ws__check_stop(m->ctx));
     ws__prog_make(m, b, s, second, m->problem, prog);
-    rc = checked_launch(m, b, second, WS__POISON_B, prog, s, &r[1],
+    rc = checked_launch(m, b, second, second_poison(b), prog, s, &r[1],
                         "right at the first launch, wrong at the second: ");
     if (rc <= 0)
         return rc;

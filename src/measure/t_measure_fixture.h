@@ -17,6 +17,8 @@ struct t_script {
     long calls, fail_at; /* fallible operations; 0: never */
     int code;            /* what the failing one returns */
     bool for_ever;       /* from then on */
+    long times;          /* so often from then on, a fresh device between */
+    const char *words;   /* of the failure; NULL: "injected" */
     long opens, builds, hints, runs, launches;
     long fail_opens; /* so many opens fail, after the first */
     long live;       /* open devices, modules, buffers */
@@ -49,11 +51,16 @@ static inline int t_trip(struct t_between *b)
     s->calls++;
     if (b->dead)
         return ws__fail(b->ctx, WS_ECRASH, "the worker is gone");
-    if (!s->fail_at ||
-        !(s->calls == s->fail_at || (s->for_ever && s->calls > s->fail_at)))
+    if (s->times && s->fail_at && s->calls >= s->fail_at) {
+        s->times--;
+        if (s->times)
+            s->fail_at = s->calls + 1;
+    } else if (!s->fail_at || !(s->calls == s->fail_at ||
+                                (s->for_ever && s->calls > s->fail_at))) {
         return 0;
+    }
     b->dead = ws__measure_kills(s->code);
-    return ws__fail(b->ctx, s->code, "injected");
+    return ws__fail(b->ctx, s->code, "%s", s->words ? s->words : "injected");
 }
 
 static inline const struct ws__device_info *t_b_info(void *dev)

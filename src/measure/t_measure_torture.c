@@ -37,8 +37,8 @@ static bool fits_error(int code, int rc, const struct ws__trial *t)
 {
     enum ws__verdict v = t->verdict;
 
-    if (rc < 0) /* while no candidate ran: the device's fault */
-        return rc == code || (ws__measure_kills(code) && rc == WS_EDEVICE);
+    if (rc < 0) /* while no candidate ran, or nothing builds: the device */
+        return rc == code || rc == WS_EDEVICE;
     return v == WS__V_OK || v == ws__measure_verdict_of(code);
 }
 

@@ -56,15 +56,16 @@ static int fits(void *user, const struct ws__candidate *c, uint32_t workload)
     return ws__measure_fits(t->m, c, workload, reason);
 }
 
-/* Keeps the first candidate of a workload that failed, for the report. */
+/* Keeps the first candidate of a workload that failed, for the report; a
+ * filtered one only if it is the default. */
 static void note_failure(struct tune *t, const struct ws__progress *p,
                          const char *config)
 {
     const struct ws__trial *trial = p->trial;
     const char **note = &t->failure[p->workload];
 
-    if (*note || trial->verdict == WS__V_OK ||
-        trial->verdict == WS__V_FILTERED || trial->verdict == WS__V_NONE)
+    if (*note || trial->verdict == WS__V_OK || trial->verdict == WS__V_NONE ||
+        (trial->verdict == WS__V_FILTERED && strcmp(p->stage, "default")))
         return;
     *note = ws__arena_printf(&t->notes, "%s: %s%s%.600s", config ? config : "",
                              ws__verdict_key(trial->verdict),

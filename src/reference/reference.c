@@ -4,8 +4,9 @@
  * A reference runs in a process that never maps device memory, and is itself
  * under suspicion: it has a time limit, and when it crashes, hangs or speaks
  * nonsense it is killed, the call fails with WS_EREFERENCE, and the next call
- * starts a fresh worker. A failed call is not repeated silently: a reference
- * that crashes once in a while is not one to trust.
+ * starts a fresh worker. A worker that dies may have been killed by something
+ * else on the machine, so a call whose worker died is repeated, once: inputs
+ * are not changed by it. What a reference says itself is never repeated.
  */
 #include "reference/refpriv.h"
 
@@ -32,8 +33,7 @@ int ws__reference_open(struct ws_ctx *ctx, const struct ws__op *op,
     if (!op->reference) {
         ws__fail(ctx, WS_EREFERENCE, "op '%s' has no native reference",
                  op->name);
-        return ws__hint(ctx, "add 'reference: native' to the op, or name a "
-                             "trusted kernel");
+        return ws__hint(ctx, "add 'reference: native' to the op");
     }
     if (!ws__native_find(op->reference)) {
         ws__fail(ctx, WS_EREFERENCE, "native reference '%s' is not built in",
@@ -65,7 +65,7 @@ static int start(struct ws__reference *r)
 {
     if (r->proc.pid)
         return 0;
-    return ws__worker_start(r->ctx, WS__ROLE_REFERENCE, NULL, NULL, &r->proc);
+    return ws__worker_start(r->ctx, WS__ROLE_REFERENCE, NULL, -1, &r->proc);
 }
 
 static int send_area(struct ws__reference *r, uint32_t type,
@@ -166,6 +166,12 @@ static int call_worker(struct ws__reference *r, struct ws__problem *p,
     ws__buf_init(&call, r->ctx, MAX_MESSAGE);
     ws__ref_request_put(&call, q);
     rc = call.failed ? call.failed : exchange(r, p, &call, &answered);
+    if (rc == WS_ECRASH && !answered) {
+        ws__proc_stop(&r->proc, GRACE_NS);
+        ws__log(r->ctx, WS_LOG_DEBUG, "reference of '%s' died; again",
+                r->op->name);
+        rc = exchange(r, p, &call, &answered);
+    }
     ws__buf_free(&call);
     if (rc < 0 && !answered)
         return lost(r, rc);

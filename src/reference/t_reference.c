@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -299,6 +300,48 @@ static void test_crash(void **state)
     ws_ctx_free(ctx);
 }
 
+/* Kills the worker that this process has, if it can be found. */
+static bool kill_worker(void)
+{
+    char path[64], list[128] = "";
+    long pid;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    f = fopen(path, "r");
+    if (!f)
+        return false;
+    if (!fgets(list, sizeof(list), f))
+        list[0] = '\0';
+    fclose(f);
+    pid = strtol(list, NULL, 10);
+    return pid > 0 && kill((pid_t)pid, SIGKILL) == 0;
+}
+
+/* Something else on the machine ends the worker: the call is repeated. */
+static void test_killed(void **state)
+{
+    struct ws_ctx *ctx = worker_ctx();
+    struct ws__reference *r;
+    struct ws__problem *p;
+    struct fixture f;
+
+    (void)state;
+    if (!ctx)
+        SKIP("no worker");
+    make(&f, 2, 3, 4);
+    assert_int_equal(ws__problem_new(ctx, &f.in, &p), 0);
+    assert_int_equal(ws__reference_open(ctx, &f.op, 2, LIMIT_NS, &r), 0);
+    for (int i = 0; i < 3; i++) {
+        if (ws__reference_run(r, p) < 0)
+            fail_msg("%s", ws_ctx_error(ctx)->message);
+        kill_worker();
+    }
+    ws__reference_close(r);
+    ws__problem_free(p);
+    ws_ctx_free(ctx);
+}
+
 /* The worker's side in a thread, so that its words can be checked. */
 static void *serve(void *user)
 {
@@ -416,7 +459,7 @@ int main(void)
         cmocka_unit_test(test_open),     cmocka_unit_test(test_run),
         cmocka_unit_test(test_mutants),  cmocka_unit_test(test_hang),
         cmocka_unit_test(test_crash),    cmocka_unit_test(test_protocol),
-        cmocka_unit_test(test_crash),    cmocka_unit_test(test_request),
+        cmocka_unit_test(test_killed),   cmocka_unit_test(test_request),
         cmocka_unit_test(test_parallel),
     };
 

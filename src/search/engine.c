@@ -49,20 +49,36 @@ static int unknown_strategy(struct ws_ctx *ctx)
     return rc;
 }
 
-/* The default of the first kernel whose default is valid for the workload. */
-static int default_of(struct ws__engine *e, size_t w, struct ws__candidate *c)
+/* The default of the first kernel whose default is valid for the workload:
+ * 1, or 0 with that of the first kernel and why it is not. */
+static int default_of(struct ws__engine *e, size_t w, struct ws__candidate *c,
+                      char why[256])
 {
+    const struct ws__problem_space *p = e->p;
+
     memset(c, 0, sizeof(*c));
-    for (size_t k = 0; k < e->p->nkernel; k++) {
+    why[0] = '\0';
+    for (size_t k = 0; k < p->nkernel; k++) {
+        size_t which = 0;
         int rc;
 
         c->kernel = (uint32_t)k;
-        ws__config_default(&e->p->kernel[k], &c->config);
-        rc = ws__space_valid(e->p->spaces[k * e->p->nworkload + w], &c->config,
-                             NULL);
+        ws__config_default(&p->kernel[k], &c->config);
+        rc = ws__space_valid(p->spaces[k * p->nworkload + w], &c->config,
+                             &which);
         if (rc)
             return rc;
+        if (k || which >= p->kernel[k].nconstraint)
+            continue;
+        snprintf(why, 256,
+                 "default of '%.60s': constraint '%.150s' does not "
+                 "hold",
+                 p->kernel[k].name, p->kernel[k].constraint[which].expr->text);
     }
+    c->kernel = 0;
+    ws__config_default(&p->kernel[0], &c->config);
+    if (!why[0])
+        snprintf(why, 256, "no kernel's default is valid here");
     return 0;
 }
 
@@ -74,6 +90,8 @@ static int tell_all(struct ws__engine *e, size_t n, bool *useful)
         if (!a->told && a->t[0].verdict != WS__V_FILTERED)
             *useful = true;
         a->told = true;
+        if (a->untold)
+            continue;
         WS_TRY(e->ops->tell(e->state, &a->t[0]));
     }
     return 0;
@@ -91,24 +109,46 @@ static int run_batch(struct ws__engine *e, size_t n, bool *useful)
     return rc;
 }
 
+static bool out_of_time(const struct ws__engine *e)
+{
+    return e->opts->budget_ns && ws__engine_elapsed_ns(e) >= e->opts->budget_ns;
+}
+
+static int ask_default(struct ws__engine *e, size_t w, size_t *n)
+{
+    struct ws__question q = {.workload = (uint32_t)w, .effort = WS__NORMAL};
+    char why[256];
+    int rc = default_of(e, w, &q.a, why);
+
+    WS_TRY(rc);
+    ++*n;
+    return rc ? ws__pending_make(e, &q, e->pending, *n - 1)
+              : ws__pending_invalid(e, &q, why, e->pending, *n - 1);
+}
+
+/* In groups if time is limited, since a whole group is built ahead: what the
+ * budget does not reach is not attempted. */
 static int ask_defaults(struct ws__engine *e)
 {
+    size_t group = e->opts->parallel ? e->opts->parallel : 1, w = 0;
     bool useful;
-    size_t n = 0;
 
+    if (!e->opts->budget_ns)
+        group = e->p->nworkload;
     e->stage = "default";
-    for (size_t w = 0; w < e->p->nworkload; w++) {
-        struct ws__question q = {.workload = (uint32_t)w, .effort = WS__NORMAL};
-        int rc = default_of(e, w, &q.a);
+    do {
+        size_t n = 0;
+        int rc = 0;
 
-        if (rc > 0)
-            rc = ws__pending_make(e, &q, e->pending, n++);
+        while (w < e->p->nworkload && n < group && rc >= 0)
+            rc = ask_default(e, w++, &n);
         if (rc < 0) {
             ws__pending_clear(e, e->pending, n);
             return rc;
         }
-    }
-    return run_batch(e, n, &useful);
+        WS_TRY(run_batch(e, n, &useful));
+    } while (w < e->p->nworkload && !out_of_time(e));
+    return 0;
 }
 
 /* A question outside the space is a fault of the strategy. */
@@ -175,9 +215,7 @@ static int ask_batch(struct ws__engine *e, size_t *n, bool *end)
 
 static bool is_spent(const struct ws__engine *e)
 {
-    return !affordable(e, 0) ||
-           (e->opts->budget_ns &&
-            ws__engine_elapsed_ns(e) >= e->opts->budget_ns);
+    return !affordable(e, 0) || out_of_time(e);
 }
 
 static int screen(struct ws__engine *e)
@@ -234,11 +272,11 @@ static int run(struct ws__engine *e, struct ws__outcome *out)
         rc = screen(e);
     if (e->ops->end)
         e->ops->end(e->state);
-    if (rc < 0 && !ws__engine_is_stop(rc))
+    if (rc < 0 && !ws__engine_may_stop(e, rc))
         return rc;
     out->stopped = rc;
     rc = ws__engine_confirm(e, out->stopped, out->choice);
-    if (rc < 0 && !ws__engine_is_stop(rc))
+    if (rc < 0 && !ws__engine_may_stop(e, rc))
         return rc;
     out->stopped = rc;
     return 0;

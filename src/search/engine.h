@@ -17,6 +17,7 @@ struct ws__answer {
     bool told;     /* to the strategy, in this process */
     bool recorded; /* came with the journal */
     bool reused;   /* made by another run */
+    bool untold;   /* not of the space: no matter of the strategy's */
     size_t n;
     struct ws__trial t[2]; /* [1]: of a pair */
 };
@@ -33,6 +34,7 @@ struct ws__pending {
 struct ws__workload_state {
     const struct ws__answer *dflt, *best; /* best: ok, lowest score */
     double default_ns, best_ns;           /* 0: none */
+    bool again; /* a recorded crash or hang of the default was left out */
     struct ws__hash hash;
     struct ws__instance *instance; /* NULL: unknown */
 };
@@ -76,6 +78,9 @@ int ws__engine_identify(struct ws__engine *e);
 /* What is known of q without evaluating; q's id is set if it is new. */
 int ws__pending_make(struct ws__engine *e, const struct ws__question *q,
                      struct ws__pending *batch, size_t n);
+/* A question whose candidate the space does not have: filtered, and why. */
+int ws__pending_invalid(struct ws__engine *e, const struct ws__question *q,
+                        const char *why, struct ws__pending *batch, size_t n);
 /* Answers a batch in order; each is in table and journal before the next.
  * On failure *answered says how many were. */
 int ws__engine_batch(struct ws__engine *e, struct ws__pending *batch, size_t n,
@@ -96,5 +101,7 @@ uint64_t ws__engine_elapsed_ns(const struct ws__engine *e);
 
 /* Codes that end a run early with what is known. */
 bool ws__engine_is_stop(int code);
+/* As that, and a reference that fails when something is known already. */
+bool ws__engine_may_stop(const struct ws__engine *e, int code);
 
 #endif

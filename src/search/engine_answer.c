@@ -24,6 +24,7 @@ bool ws__engine_is_stop(int code)
     case WS_ECANCEL:
     case WS_ETIMEOUT:
     case WS_EFULL:
+    case WS_EACCES:
     case WS_EIO:
     case WS_EDEVICE:
     case WS_ENODEVICE:
@@ -33,6 +34,11 @@ bool ws__engine_is_stop(int code)
     default:
         return false;
     }
+}
+
+bool ws__engine_may_stop(const struct ws__engine *e, int code)
+{
+    return ws__engine_is_stop(code) || (code == WS_EREFERENCE && e->n);
 }
 
 static bool is_device_loss(int code)
@@ -125,7 +131,8 @@ static int resolve_new(struct ws__engine *e, struct ws__pending *p)
     struct ws__answer *a = NULL;
     int rc = 1;
 
-    if (ps->fits && !p->q.pair)
+    /* Of a default the evaluator says why it does not fit. */
+    if (ps->fits && !p->q.pair && p->q.effort != WS__NORMAL)
         rc = ps->fits(ps->fits_user, &p->q.a, p->q.workload);
     WS_TRY(rc);
     p->evaluate = true;
@@ -177,6 +184,40 @@ int ws__pending_make(struct ws__engine *e, const struct ws__question *q,
     p->fresh = true;
     p->q.id = id;
     return resolve_new(e, p);
+}
+
+int ws__pending_invalid(struct ws__engine *e, const struct ws__question *q,
+                        const char *why, struct ws__pending *batch, size_t n)
+{
+    struct ws__pending *p = &batch[n];
+    struct ws__answer *a;
+    int rc;
+
+    memset(p, 0, sizeof(*p));
+    p->q = *q;
+    p->q.want = WANT_ALL;
+    p->key = ws__question_key(q);
+    p->ready = ws__engine_find(e, p->key);
+    if (p->ready) {
+        p->ready->untold = true;
+        p->q.id = p->ready->q.id;
+        return 0;
+    }
+    p->q.id = e->next_id;
+    for (size_t i = 0; i < n; i++)
+        p->q.id += batch[i].fresh;
+    a = ws__answer_new(e->ctx, &p->q, p->key);
+    if (!a)
+        return WS_ENOMEM;
+    rc = make_filtered(e, &p->q, &a->t[0], why);
+    if (rc < 0) {
+        ws__answer_free(e->ctx, a);
+        return rc;
+    }
+    a->untold = true;
+    p->fresh = true;
+    p->ready = a;
+    return 0;
 }
 
 static int evaluate(struct ws__engine *e, const struct ws__question *q,

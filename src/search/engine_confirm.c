@@ -152,7 +152,7 @@ static int answer_all(struct finals *f, size_t n)
             at++;
             continue;
         }
-        if (rc < 0 && !ws__engine_is_stop(rc))
+        if (rc < 0 && !ws__engine_may_stop(f->e, rc))
             return rc;
         if (rc < 0)
             f->stopped = rc;
@@ -218,19 +218,34 @@ static int judge_pairs(struct finals *f, size_t n, bool *some)
     return winner ? take_pair(f, winner, &best, best.lo > 1) : 0;
 }
 
+static bool has_pair(const struct finals *f, const struct ws__answer *a)
+{
+    struct ws__question q = {.a = f->e->work[f->workload].dflt->q.a,
+                             .b = a->q.a,
+                             .pair = true,
+                             .workload = f->workload,
+                             .effort = WS__CONFIRM};
+
+    return ws__engine_find(f->e, ws__question_key(&q));
+}
+
+/* The best one of which no pair says more. */
 static int judge_screening(struct finals *f)
 {
     const struct ws__answer *d = f->e->work[f->workload].dflt;
+    const struct ws__answer *a = NULL;
     struct ws__ratio r;
 
-    if (!f->n)
+    for (size_t i = 0; i < f->n && !a; i++)
+        if (!has_pair(f, f->list[i]))
+            a = f->list[i];
+    if (!a)
         return 0;
-    WS_TRY(ratio_of(f, &d->t[0], &f->list[0]->t[0], false, f->list[0]->key.lo,
-                    &r));
+    WS_TRY(ratio_of(f, &d->t[0], &a->t[0], false, a->key.lo, &r));
     if (r.lo <= 1)
         return 0;
     f->choice->speedup = r;
-    return keep_trial(f, &f->list[0]->t[0], &f->choice->best);
+    return keep_trial(f, &a->t[0], &f->choice->best);
 }
 
 static int against_default(struct finals *f)

@@ -162,6 +162,23 @@ static bool belongs(const struct ws__engine *e, const struct ws__question *q)
            (!q->pair || is_candidate(e, &q->b));
 }
 
+/* A default's crash or hang is asked again once: all is compared with it, and
+ * the machine may have been the cause. The second record is believed. */
+static bool ask_again(struct ws__engine *e, const struct ws__question *q,
+                      const struct ws__trial *t)
+{
+    bool *again = &e->work[q->workload].again;
+
+    if (q->effort != WS__NORMAL || *again ||
+        (t->verdict != WS__V_CRASH && t->verdict != WS__V_HANG))
+        return false;
+    *again = true;
+    e->before_ns += t->spent_ns;
+    if (q->id >= e->next_id)
+        e->next_id = q->id + 1;
+    return true;
+}
+
 static int load_one(void *user, const struct ws__question *q,
                     const struct ws__trial *t, size_t n)
 {
@@ -173,7 +190,7 @@ static int load_one(void *user, const struct ws__question *q,
         return ws__fail(e->ctx, WS_ECORRUPT,
                         "stored answer %llu does not fit its question",
                         (unsigned long long)q->id);
-    if (ws__engine_find(e, key))
+    if (ws__engine_find(e, key) || ask_again(e, q, t))
         return 0;
     a = ws__answer_new(e->ctx, q, key);
     if (!a)

@@ -190,9 +190,109 @@ static void test_no_time(void **state)
     (void)state;
     t_world_case(&world, &ctx, 1, 2, 5);
     assert_int_equal(ws__engine_run(&world.p, &ev, NULL, &run, &o, &out), 0);
+    assert_int_equal(out.answered, 1); /* the rest is not attempted */
+    assert_true(out.choice[0].have_default && out.choice[0].have_best);
+    assert_false(out.choice[0].confirmed);
+    assert_int_equal(out.choice[1].dflt.verdict, WS__V_NONE);
+    assert_false(out.choice[1].have_default || out.choice[1].have_best);
+    assert_int_equal(world.prefetched, 0);
+    ws__outcome_clear(ctx, &out);
+    o.parallel = 2;
+    assert_int_equal(ws__engine_run(&world.p, &ev, NULL, &run, &o, &out), 0);
     assert_int_equal(out.answered, 2);
-    assert_true(out.choice[1].have_default && out.choice[1].have_best);
-    assert_false(out.choice[1].confirmed);
+    assert_int_equal(world.prefetched, 2);
+    ws__outcome_clear(ctx, &out);
+    t_world_free(&world);
+    ws_ctx_free(ctx);
+}
+
+/* A default that the space does not have is a trial that says why. */
+static void test_default_invalid(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx = t_ctx(NULL);
+
+    (void)state;
+    t_world_init(&world, ctx, 1, 2, 4, true);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(t_world_run(&world, "hill", 20, 4, &out), 0);
+        assert_true(out.choice[0].have_default);
+        assert_false(out.choice[1].have_default);
+        assert_int_equal(out.choice[1].dflt.verdict, WS__V_FILTERED);
+        assert_non_null(strstr(out.choice[1].dflt.reason,
+                               "constraint 'shape != 1' does not hold"));
+        ws__outcome_clear(ctx, &out);
+    }
+    t_world_free(&world);
+    ws_ctx_free(ctx);
+}
+
+static void crash_default(struct t_world *w, const struct ws__question *q,
+                          struct ws__trial *out)
+{
+    (void)w;
+    if (q->effort == WS__NORMAL)
+        out->verdict = WS__V_CRASH;
+}
+
+static size_t count_defaults(const struct t_world *w)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->journal.n; i++)
+        n += w->journal.rec[i].q.effort == WS__NORMAL;
+    return n;
+}
+
+/* A default's crash that was recorded is asked again, once. */
+static void test_default_again(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    for (int heals = 0; heals < 2; heals++) {
+        t_world_case(&world, &ctx, 1, 1, 5);
+        world.change = crash_default;
+        for (int i = 0; i < 3; i++) {
+            if (i && heals)
+                world.change = NULL;
+            assert_int_equal(t_world_run(&world, "random", 9, 2, &out), 0);
+            assert_int_equal(count_defaults(&world), i ? 2 : 1);
+            assert_int_equal(out.choice[0].have_default, i && heals);
+            ws__outcome_clear(ctx, &out);
+        }
+        for (size_t i = 0; i < world.journal.n; i++)
+            assert_int_equal(world.journal.rec[i].q.id, i + 1);
+        t_world_free(&world);
+        ws_ctx_free(ctx);
+    }
+}
+
+/* What its pair found wrong is not chosen by its screening. */
+static void fail_pairs(struct t_world *w, const struct ws__question *q,
+                       struct ws__trial *out)
+{
+    (void)w;
+    if (q->pair)
+        out[0].verdict = out[1].verdict = WS__V_CRASH;
+}
+
+static void test_pairs_fail(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    t_world_case(&world, &ctx, 1, 1, 6);
+    world.change = fail_pairs;
+    assert_int_equal(t_world_run(&world, "random", 30, 2, &out), 0);
+    assert_true(world.pairs > 0 && out.choice[0].have_best);
+    if (world.pairs == 3) {
+        assert_false(out.choice[0].confirmed);
+        assert_false(out.choice[0].speedup.value > 1);
+        assert_true(t_is_default(&world, &out.choice[0].best.candidate));
+    }
     ws__outcome_clear(ctx, &out);
     t_world_free(&world);
     ws_ctx_free(ctx);
@@ -225,11 +325,22 @@ static void test_hard_error(void **state)
     (void)state;
     t_world_case(&world, &ctx, 1, 1, 6);
     world.stop_at = 5;
-    world.stop_code = WS_EREFERENCE;
-    assert_int_equal(t_world_run(&world, "random", 100, 1, &out),
-                     WS_EREFERENCE);
+    world.stop_code = WS_EBUG;
+    assert_int_equal(t_world_run(&world, "random", 100, 1, &out), WS_EBUG);
     assert_null(out.choice);
     assert_false(world.journal.busy);
+    /* A reference that never worked; one that ends in between. */
+    world.stop_code = WS_EREFERENCE;
+    assert_int_equal(t_world_run(&world, "random", 100, 1, &out), 0);
+    assert_int_equal(out.stopped, WS_EREFERENCE);
+    assert_int_equal(out.answered, 4);
+    assert_true(out.choice[0].have_default);
+    ws__outcome_clear(ctx, &out);
+    t_journal_clear(&world.journal);
+    world.stop_at = 1;
+    world.answers = 0;
+    assert_int_equal(t_world_run(&world, "random", 100, 1, &out),
+                     WS_EREFERENCE);
     t_world_free(&world);
     ws_ctx_free(ctx);
 }
@@ -672,6 +783,9 @@ int main(void)
         cmocka_unit_test(test_device_returns),
         cmocka_unit_test(test_finished),
         cmocka_unit_test(test_no_time),
+        cmocka_unit_test(test_default_invalid),
+        cmocka_unit_test(test_default_again),
+        cmocka_unit_test(test_pairs_fail),
         cmocka_unit_test(test_full_journal),
         cmocka_unit_test(test_hard_error),
         cmocka_unit_test(test_miss),

@@ -213,7 +213,11 @@ static void test_all_empty(void **state)
         one.p.spaces = &one.space[1];
         one.p.nworkload = 1;
         assert_int_equal(t_world_run(&one, ops->name, 10, 2, &out), 0);
-        assert_int_equal(out.answered, 0);
+        /* Only the default is answered: filtered, with the reason. */
+        assert_int_equal(out.answered, 1);
+        assert_int_equal(out.choice[0].dflt.verdict, WS__V_FILTERED);
+        assert_non_null(out.choice[0].dflt.reason);
+        assert_false(out.choice[0].have_best);
         ws__outcome_clear(ctx, &out);
         one.p.spaces = one.space;
         one.p.nworkload = 2;
