@@ -99,8 +99,8 @@ int ws__reference_serve(struct ws_ctx *ctx, int sock);
  * where s is the root mean square of the reference (compare.c has the
  * derivation); integers must equal the rounded reference. NaN or infinity where
  * the reference has none always fails. `poison`: pattern the buffer was filled
- * with; elements that still hold exactly that pattern count as unwritten if the
- * reference is not that value. Fills m; returns 1 equal, 0 not, negative on
+ * with; wrong elements that still hold exactly that pattern count as unwritten
+ * and fail whatever the ratio. Fills m; returns 1 equal, 0 not, negative on
  * error.
  */
 int ws__compare(struct ws_ctx *ctx, const struct ws__instance *in,

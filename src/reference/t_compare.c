@@ -324,26 +324,62 @@ static void test_missing(void **state)
     ws_ctx_free(ctx);
 }
 
-/* Poison that is a plausible number, in a 16-bit type where it is two. */
+/* Poison that is a plausible number, in a 16-bit type where it is two: what is
+ * wrong and holds it was not written; what is right may look like it. */
 static void test_poison(void **state)
 {
-    static const struct ws__op loose = {
-        .tolerance = {.kind = WS__TOL_EXPLICIT, .atol = 10, .ratio = 0.5}};
+    static const struct ws__op half = {
+        .tolerance = {.kind = WS__TOL_EXPLICIT, .atol = 0.1, .ratio = 0.5}};
     struct ws_ctx *ctx = t_ctx(NULL);
     uint16_t got[8] = {0x3c00, 0x4000, 0x3c00, 0x4000, 0x4200, 0, 0, 0};
-    double want[8] = {1, 1, 2, 2, 3, 0, 0, 0};
+    double want[8] = {1, 1, 2, 2.05, 3, 0, 0, 0};
     struct ws__instance in;
     struct ws__mismatch m;
 
     (void)state;
-    dense(&in, &loose, WS__DT_F16, 1, 8, 1);
+    dense(&in, &half, WS__DT_F16, 1, 8, 1);
     assert_int_equal(ws__compare(ctx, &in, 0, got, want, 0xffffffffu, &m), 1);
-    assert_int_equal(m.bad, 0);
-    /* 0x40003c00: 1 at even places, 2 at odd ones. [1] and [2] are not what
-     * the reference says, so they were not written. */
+    assert_int_equal(m.bad, 2);
+    assert_int_equal(m.unwritten, 0);
+    /* 0x40003c00: 1 at even places, 2 at odd ones. [1] and [2] are wrong and
+     * hold it; [3] is as near as it may be, and does too. */
     assert_int_equal(ws__compare(ctx, &in, 0, got, want, 0x40003c00u, &m), 0);
     assert_int_equal(m.unwritten, 2);
     assert_int_equal(m.first, 1);
+    ws_ctx_free(ctx);
+}
+
+/* Right bfloat16 results, a million of them: some look like every poison. */
+static void test_poison_of_right_results(void **state)
+{
+    enum { COUNT = 1 << 20 };
+    struct ws_ctx *ctx = t_ctx(NULL);
+    uint16_t *got = ws__alloc(ctx, COUNT, sizeof(*got));
+    double *want = ws__alloc(ctx, COUNT, sizeof(*want));
+    struct ws__instance in;
+    struct ws__mismatch m;
+    struct ws__rng rng;
+
+    (void)state;
+    assert_non_null(got);
+    assert_non_null(want);
+    ws__rng_seed(&rng, 5);
+    for (size_t i = 0; i < COUNT; i++) {
+        double v = 16 * (ws__rng_unit(&rng) - 0.5);
+
+        want[i] = v;
+        v *= 1 + 0.002 * (ws__rng_unit(&rng) - 0.5);
+        ws__dtype_set(WS__DT_BF16, got, i, v);
+    }
+    dense(&in, &auto_op, WS__DT_BF16, 1, COUNT, 1);
+    for (int i = 0; i < 20; i++) {
+        uint32_t word = (uint32_t)got[ws__rng_below(&rng, COUNT)] * 0x10001u;
+
+        assert_int_equal(ws__compare(ctx, &in, 0, got, want, word, &m), 1);
+        assert_int_equal(m.bad, 0);
+    }
+    ws__free(ctx, got);
+    ws__free(ctx, want);
     ws_ctx_free(ctx);
 }
 
@@ -499,6 +535,7 @@ int main(void)
         cmocka_unit_test(test_wrong),
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_poison),
+        cmocka_unit_test(test_poison_of_right_results),
         cmocka_unit_test(test_explicit),
         cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_integers),
