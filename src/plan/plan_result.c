@@ -76,6 +76,17 @@ static int print_changes(struct ws__buf *b, const struct ws__kernel *k,
     return 0;
 }
 
+/* "CONFIG: verdict: reason" of a candidate that failed. */
+static int print_failure(struct ws__buf *b, const struct ws__kernel *kernels,
+                         const struct ws__trial *t)
+{
+    const struct ws__kernel *k = &kernels[t->candidate.kernel];
+
+    WS_TRY(ws__config_print(b, k, &t->candidate.config));
+    return ws__buf_printf(b, ": %s%s%.600s", ws__verdict_key(t->verdict),
+                          t->reason ? ": " : "", t->reason ? t->reason : "");
+}
+
 static int fill_row(struct ws_spec *spec, struct ws__arena *a,
                     const struct ws__choice *c, const struct ws__workload *w,
                     struct ws_tune_row *row)
@@ -107,6 +118,10 @@ static int fill_row(struct ws_spec *spec, struct ws__arena *a,
         WS_TRY_DONE(print_changes(&b, k, &c->best.candidate.config));
         row->changes = keep(a, &b);
         row->trial = c->best.id;
+    }
+    if (c->failure.verdict != WS__V_NONE) {
+        WS_TRY_DONE(print_failure(&b, spec->s->kernel, &c->failure));
+        row->failure = keep(a, &b);
     }
     row->attempted = c->dflt.verdict != WS__V_NONE || row->ok || row->failed ||
                      row->filtered;
@@ -300,7 +315,7 @@ static int geomean(struct ws__arena *a, const struct ws_tune_row *row, size_t n,
 
 int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
                     const struct ws__outcome *o, struct ws__measure *m,
-                    const char *const *failure, struct ws_tune_result **out)
+                    struct ws_tune_result **out)
 {
     struct ws_ctx *ctx = spec->ctx;
     struct result *res = ws__alloc(ctx, 1, sizeof(*res));
@@ -330,8 +345,6 @@ int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
     WS_TRY_DONE(geomean(a, row, o->n, &res->r.geomean_speedup));
     res->r.device = ws__arena_strdup(a, ws__measure_device(m)->id.device);
     res->r.store = ws__arena_strdup(a, store);
-    for (size_t i = 0; i < o->n; i++)
-        row[i].failure = failure[i] ? ws__arena_strdup(a, failure[i]) : NULL;
     if (opts->pack && has_best(o)) {
         /* What was measured is told even if the pack cannot be written. */
         res->r.pack_status = write_pack(spec, a, opts->pack, o, &res->r, m);

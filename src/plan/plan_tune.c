@@ -26,8 +26,6 @@ struct tune {
     size_t nspace;
     struct ws__outcome outcome;
     struct ws__run run;
-    struct ws__arena notes;
-    const char **failure; /* of each workload; NULL: none yet */
 };
 
 const char *ws_verdict_name(unsigned index)
@@ -54,23 +52,6 @@ static int fits(void *user, const struct ws__candidate *c, uint32_t workload)
     char reason[256];
 
     return ws__measure_fits(t->m, c, workload, reason);
-}
-
-/* Keeps the first candidate of a workload that failed, for the report; a
- * filtered one only if it is the default. */
-static void note_failure(struct tune *t, const struct ws__progress *p,
-                         const char *config)
-{
-    const struct ws__trial *trial = p->trial;
-    const char **note = &t->failure[p->workload];
-
-    if (*note || trial->verdict == WS__V_OK || trial->verdict == WS__V_NONE ||
-        (trial->verdict == WS__V_FILTERED && strcmp(p->stage, "default")))
-        return;
-    *note = ws__arena_printf(&t->notes, "%s: %s%s%.600s", config ? config : "",
-                             ws__verdict_key(trial->verdict),
-                             trial->reason ? ": " : "",
-                             trial->reason ? trial->reason : "");
 }
 
 static void on_progress(void *user, const struct ws__progress *p)
@@ -105,10 +86,8 @@ static void on_progress(void *user, const struct ws__progress *p)
         o.config = config.data;
         o.verdict = ws__verdict_key(p->trial->verdict);
         o.time_ns = p->trial->nsample && score < 1e300 ? score : 0;
-        note_failure(t, p, config.data);
     }
-    if (t->o->progress)
-        t->o->progress(t->o->user, &o);
+    t->o->progress(t->o->user, &o);
     ws__buf_free(&work);
     ws__buf_free(&config);
 }
@@ -187,7 +166,7 @@ static int search(struct tune *t, const char *strategy)
         .budget_trials = t->o->budget_trials,
         .budget_ns = t->o->budget_ns,
         .parallel = t->o->parallel ? t->o->parallel : 4,
-        .progress = on_progress,
+        .progress = t->o->progress ? on_progress : NULL,
         .user = t,
     };
 
@@ -208,7 +187,6 @@ static void tune_end(struct tune *t)
     ws__free(t->ctx, t->space);
     ws__store_close(t->store);
     ws__measure_close(t->m);
-    ws__arena_free(&t->notes);
 }
 
 /* A pack that cannot be written is better known before hours of work. */
@@ -248,18 +226,13 @@ int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
     }
     WS_TRY(check_pack_path(t.ctx, opts->pack));
     WS_TRY(ws__fs_mkdirs(t.ctx, spec->project));
-    ws__arena_init(&t.notes, t.ctx);
-    t.failure =
-        ws__arena_alloc(&t.notes, spec->s->nworkload, sizeof(*t.failure));
-    if (!t.failure)
-        return WS_ENOMEM;
     WS_TRY_DONE(ws__plan_measure(spec, spec->s->workload, spec->s->nworkload,
                                  opts->device, opts->cache, opts->builders,
                                  opts->seed, &t.m));
     WS_TRY_DONE(open_store(&t));
     WS_TRY_DONE(make_spaces(&t));
     WS_TRY_DONE(search(&t, strategy));
-    WS_TRY_DONE(ws__tune_result(spec, opts, &t.outcome, t.m, t.failure, out));
+    WS_TRY_DONE(ws__tune_result(spec, opts, &t.outcome, t.m, out));
 done:
     tune_end(&t);
     return rc;

@@ -7,10 +7,9 @@
 #include "search/search.h"
 #include "store/store.h"
 
-/* Rows, and the pack if opts->pack names one and anything is right. failure:
- * for each workload a candidate that failed and why, or NULL. */
+/* Rows, and the pack if opts->pack names one and anything is right. */
 int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
                     const struct ws__outcome *o, struct ws__measure *m,
-                    const char *const *failure, struct ws_tune_result **out);
+                    struct ws_tune_result **out);
 
 #endif

@@ -320,6 +320,7 @@ void ws__outcome_clear(struct ws_ctx *ctx, struct ws__outcome *o)
     for (size_t i = 0; o->choice && i < o->n; i++) {
         ws__trial_clear(ctx, &o->choice[i].dflt);
         ws__trial_clear(ctx, &o->choice[i].best);
+        ws__trial_clear(ctx, &o->choice[i].failure);
     }
     ws__free(ctx, o->choice);
     memset(o, 0, sizeof(*o));

@@ -102,14 +102,31 @@ static void plan_questions(struct finals *f)
     }
 }
 
-static void count_verdicts(struct ws__engine *e, struct ws__choice *choice)
+static bool is_failure(const struct ws__answer *a)
+{
+    enum ws__verdict v = a->t[0].verdict;
+
+    return v != WS__V_OK && v != WS__V_NONE &&
+           (v != WS__V_FILTERED || a->q.effort == WS__NORMAL);
+}
+
+/* Counts what screening found and keeps the first failure of a workload. */
+static int sum_up(struct ws__engine *e, struct ws__choice *choice)
 {
     for (size_t i = 0; i < e->n; i++) {
         const struct ws__answer *a = e->answer[i];
+        struct ws__choice *c = &choice[a->q.workload];
 
         if (a->q.effort == WS__SCREEN)
-            choice[a->q.workload].verdicts[a->t[0].verdict & 15]++;
+            c->verdicts[a->t[0].verdict & 15]++;
+        if (a->q.effort == WS__CONFIRM || !is_failure(a) ||
+            (c->failure.verdict != WS__V_NONE &&
+             c->failure.question <= a->t[0].question))
+            continue;
+        ws__trial_clear(e->ctx, &c->failure);
+        WS_TRY(ws__trial_copy(e->ctx, &a->t[0], &c->failure));
     }
+    return 0;
 }
 
 static int keep_trial(struct finals *f, const struct ws__trial *from,
@@ -340,9 +357,10 @@ int ws__engine_confirm(struct ws__engine *e, int stopped,
     f.batch = ws__alloc(e->ctx, f.max, sizeof(*f.batch));
     if (!f.list || !f.batch)
         rc = WS_ENOMEM;
-    if (rc >= 0)
+    if (rc >= 0) {
         plan_questions(&f);
-    count_verdicts(e, choice);
+        rc = sum_up(e, choice);
+    }
     for (size_t w = 0; w < e->p->nworkload && rc >= 0; w++) {
         f.workload = (uint32_t)w;
         f.choice = &choice[w];

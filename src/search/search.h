@@ -83,9 +83,11 @@ struct ws__choice {
     struct ws__trial dflt, best;  /* screening or confirming trials; best may
                                      be the default's own candidate */
     bool have_default, have_best; /* an ok trial exists */
-    bool confirmed;               /* ratio comes from interleaved samples */
-    struct ws__ratio speedup;     /* best over default; 1 1 1 if it stayed */
-    uint64_t verdicts[16];        /* counts by verdict, screening */
+    struct ws__trial failure; /* the first candidate that failed, the default
+                                 also if filtered; verdict NONE: none */
+    bool confirmed;           /* ratio comes from interleaved samples */
+    struct ws__ratio speedup; /* best over default; 1 1 1 if it stayed */
+    uint64_t verdicts[16];    /* counts by verdict, screening */
     uint64_t pair_trial_a, pair_trial_b; /* evidence; 0: none */
 };
 

@@ -100,6 +100,8 @@ fi
 expect "a tune where nothing is right" 1 "$ws" tune "$tmp/wrong.yaml" --workloads examples/own-kernel/shapes.yaml --budget 2 --store "$tmp/n.db" --out "$tmp/n.wspack"
 check "it says why" out_has "failures (the first of each workload"
 check "and writes no pack" [ ! -e "$tmp/n.wspack" ]
+expect "again, from the store" 1 "$ws" tune "$tmp/wrong.yaml" --workloads examples/own-kernel/shapes.yaml --budget 2 --store "$tmp/n.db"
+check "it still says why" out_has "failures (the first of each workload"
 expect "the shipped operator by its name" 0 "$ws" space gemm --count
 expect "space with a device" 0 "$ws" space gemm --workload M=1,N=64,K=64 --device "$("$ws" devices | awk '/^opencl:/ {print $1; exit}')" --json
 check "all constraints are applied" bash -c "! grep -q '\"applied\": false' $tmp/out"
