@@ -191,8 +191,9 @@ int ws__fs_read(struct ws_ctx *ctx, const char *path, size_t max, char **data,
     if (fd < 0) {
         int e = errno;
 
-        /* a socket, a device that is not there */
-        if (e == ENXIO && !stat(path, &st))
+        /* a socket, a device that is not there or does not answer */
+        if (e != ENOENT && e != EACCES && !stat(path, &st) &&
+            !S_ISREG(st.st_mode))
             return not_regular(ctx, path, st.st_mode);
         return ws__fs_fail(ctx, e, "open", path);
     }
