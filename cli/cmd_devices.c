@@ -25,6 +25,7 @@ static json_t *to_json(const struct ws_device_info *d)
     cli_put(j, "cache_bytes", json_integer((json_int_t)d->cache_bytes));
     cli_put(j, "shared_bytes", json_integer((json_int_t)d->shared_bytes));
     cli_put(j, "is_cpu", json_boolean(d->is_cpu));
+    cli_put(j, "by_name", json_boolean(d->by_name));
     cli_put(j, "extra", cli_text(d->extra));
     return j;
 }
@@ -36,7 +37,8 @@ static void print(const struct ws_device_info *d)
                d->reason);
         return;
     }
-    printf("%-10s %s\n", d->name, d->device);
+    printf("%-10s %s%s\n", d->name, d->device,
+           d->by_name ? " (no real one: only when named)" : "");
     printf("           driver   %s\n           compiler %s\n", d->driver,
            d->compiler);
     printf("           %u units, %u threads a block, %.1f KiB shared a block, "
@@ -69,7 +71,7 @@ static int run(struct cli *c, int argc, char **argv)
         return cli_error(c);
     doc = c->json ? json_array() : NULL;
     for (size_t i = 0; i < n; i++) {
-        usable += list[i].usable != 0;
+        usable += list[i].usable && !list[i].by_name;
         if (c->json)
             json_array_append_new(doc, to_json(&list[i]));
         else

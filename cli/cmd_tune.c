@@ -113,6 +113,8 @@ static int print_json(struct cli *c, const struct ws_tune_result *r)
     cli_put(j, "trials", json_integer((json_int_t)r->trials));
     cli_put(j, "reused", json_integer((json_int_t)r->reused));
     cli_put(j, "filtered", json_integer((json_int_t)r->filtered));
+    cli_put(j, "unfit", json_integer((json_int_t)r->unfit));
+    cli_put(j, "unfit_why", cli_text(r->unfit_why));
     cli_put(j, "geomean_speedup", cli_real(r->geomean_speedup));
     cli_put(j, "stopped",
             cli_text(r->stopped ? ws_status_name(r->stopped) : NULL));
@@ -217,6 +219,10 @@ static void print_table(const struct ws_tune_result *r, size_t nkernel)
     print_failures(r);
     printf("\n");
     print_verdicts(r);
+    if (r->unfit)
+        printf("removed by the resource filter before building: %llu (the "
+               "first: %s)\n",
+               (unsigned long long)r->unfit, r->unfit_why);
     if (attempted)
         printf("geometric mean of the speed-up: %.2fx over %zu workloads\n",
                r->geomean_speedup, attempted);

@@ -152,6 +152,7 @@ struct ws_device_info {
     uint32_t units, max_threads, vector_bytes;
     uint64_t memory_bytes, max_alloc_bytes, cache_bytes, shared_bytes;
     int is_cpu;
+    int by_name; /* no real device: used only when it is named */
 };
 
 /* Every device found and every one that is not usable. Free the list with
@@ -269,6 +270,10 @@ struct ws_tune_result {
     int stopped;            /* 0, or the WS_E* that ended it early */
     int pack_status; /* 0, or why no pack was written: words in the context */
     const char *device, *store, *pack; /* pack NULL: not written */
+    /* How many candidates the resource filter removed before building, and
+     * why the first of them. */
+    uint64_t unfit;
+    char unfit_why[256];
     void *priv;
 };
 

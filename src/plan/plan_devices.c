@@ -10,6 +10,8 @@ static void copy_text(char *to, size_t n, const char *from)
 
 static void convert(const struct ws__device_info *d, struct ws_device_info *o)
 {
+    const struct ws__device_ops *ops;
+
     copy_text(o->name, sizeof(o->name), d->name);
     copy_text(o->family, sizeof(o->family), d->id.family);
     copy_text(o->reason, sizeof(o->reason), d->reason);
@@ -17,6 +19,8 @@ static void convert(const struct ws__device_info *d, struct ws_device_info *o)
     copy_text(o->driver, sizeof(o->driver), d->id.driver);
     copy_text(o->compiler, sizeof(o->compiler), d->id.compiler);
     copy_text(o->extra, sizeof(o->extra), d->extra);
+    ops = ws__device_find(d->id.family);
+    o->by_name = ops && ops->by_name;
     o->usable = d->usable;
     o->units = d->id.units;
     o->max_threads = d->id.max_threads;

@@ -26,6 +26,8 @@ struct tune {
     size_t nspace;
     struct ws__outcome outcome;
     struct ws__run run;
+    uint64_t unfit;      /* candidates that the resource filter removed */
+    char unfit_why[256]; /* the first of them */
 };
 
 const char *ws_verdict_name(unsigned index)
@@ -49,9 +51,12 @@ const char *ws_strategy_name(unsigned i, const char **about)
 static int fits(void *user, const struct ws__candidate *c, uint32_t workload)
 {
     struct tune *t = user;
-    char reason[256];
+    char reason[256] = "";
+    int rc = ws__measure_fits(t->m, c, workload, reason);
 
-    return ws__measure_fits(t->m, c, workload, reason);
+    if (!rc && !t->unfit++)
+        snprintf(t->unfit_why, sizeof(t->unfit_why), "%s", reason);
+    return rc;
 }
 
 static void on_progress(void *user, const struct ws__progress *p)
@@ -233,6 +238,8 @@ int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
     WS_TRY_DONE(make_spaces(&t));
     WS_TRY_DONE(search(&t, strategy));
     WS_TRY_DONE(ws__tune_result(spec, opts, &t.outcome, t.m, out));
+    (*out)->unfit = t.unfit;
+    snprintf((*out)->unfit_why, sizeof((*out)->unfit_why), "%s", t.unfit_why);
 done:
     tune_end(&t);
     return rc;

@@ -60,6 +60,14 @@ expect "pick: foreign file" 2 "$ws" pick "$tmp/noise.wspack" M=1
 expect "pick: empty file" 2 "$ws" pick "$tmp/empty.wspack" M=1
 expect "bench: foreign file" 2 "$ws" bench "$tmp/noise.wspack"
 
+# No driver at all.
+export OCL_ICD_VENDORS=/nonexistent
+expect "devices without a driver" 3 "$ws" devices
+check "the package is named" out_has "pocl-opencl-icd"
+expect "check without a driver" 3 "$ws" check ops/gemm --workload M=1,N=8,K=8
+check "it says what to install" err_has "pocl-opencl-icd"
+unset OCL_ICD_VENDORS
+
 if ! have_opencl; then
     echo "ok device commands # SKIP: no OpenCL device"; echo "# SKIP no OpenCL device"; finish
 fi
@@ -80,6 +88,10 @@ check "it says where" out_has "worst at ["
 tune="tune $k --workloads examples/own-kernel/shapes.yaml --strategy random --seed 5 --store $tmp/s.db --out $tmp/p.wspack"
 expect "tune" 0 "$ws" $tune --budget 8
 check "the table has the shapes" out_has "M=32,N=1024,K=1024"
+sed 's/block: \[BX, 1\]/block: [BX, BX * BX]/' $k >"$tmp/big.yaml"
+cp examples/own-kernel/my_gemm.cl "$tmp/"
+expect "a space of which much does not fit" 0 "$ws" tune "$tmp/big.yaml" --workloads examples/own-kernel/shapes.yaml --strategy random --budget 12 --seed 5 --store "$tmp/f.db"
+check "how many were removed and why" out_has "removed by the resource filter before building"
 expect "tune again: nothing new is measured" 0 "$ws" $tune --budget 8 --json
 expect "pick a tuned shape" 0 "$ws" pick "$tmp/p.wspack" M=1 N=1024 K=1024
 check "exact" out_has "exact"
