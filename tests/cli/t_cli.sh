@@ -88,7 +88,7 @@ check "it says where" out_has "worst at ["
 tune="tune $k --workloads examples/own-kernel/shapes.yaml --strategy random --seed 5 --store $tmp/s.db --out $tmp/p.wspack"
 expect "tune" 0 "$ws" $tune --budget 8
 check "the table has the shapes" out_has "M=32,N=1024,K=1024"
-sed 's/block: \[BX, 1\]/block: [BX, BX * BX]/' $k >"$tmp/big.yaml"
+sed 's/block: \[BX, 1\]/block: [BX, BX * BX * 4]/' $k >"$tmp/big.yaml"
 cp examples/own-kernel/my_gemm.cl "$tmp/"
 expect "a space of which much does not fit" 0 "$ws" tune "$tmp/big.yaml" --workloads examples/own-kernel/shapes.yaml --strategy random --budget 12 --seed 5 --store "$tmp/f.db"
 check "how many were removed and why" out_has "removed by the resource filter before building"
