@@ -12,17 +12,22 @@ static void put(char *to, size_t n, const char *from)
     snprintf(to, n, "%s", from ? from : "");
 }
 
-/* The text is cut if it does not fit. */
+/* Takes the text, cut if it does not fit; rc is how making it went. */
+static int put_buf(struct ws__buf *b, int rc, char *to, size_t n)
+{
+    if (rc >= 0)
+        put(to, n, b->data);
+    ws__buf_free(b);
+    return rc < 0 ? rc : 0;
+}
+
 static int put_config(struct ws_ctx *ctx, const struct ws__kernel *k,
                       const struct ws__config *c, char *to, size_t n)
 {
     struct ws__buf b;
 
     ws__buf_init(&b, ctx, 1 << 16);
-    WS_TRY(ws__config_print(&b, k, c));
-    put(to, n, b.data);
-    ws__buf_free(&b);
-    return 0;
+    return put_buf(&b, ws__config_print(&b, k, c), to, n);
 }
 
 static int put_workload(struct ws_ctx *ctx, const struct ws__op *op,
@@ -31,10 +36,7 @@ static int put_workload(struct ws_ctx *ctx, const struct ws__op *op,
     struct ws__buf b;
 
     ws__buf_init(&b, ctx, 1 << 16);
-    WS_TRY(ws__workload_print(&b, op, w));
-    put(to, n, b.data);
-    ws__buf_free(&b);
-    return 0;
+    return put_buf(&b, ws__workload_print(&b, op, w), to, n);
 }
 
 /* "[3, 17]" from a flat row-major index. */
