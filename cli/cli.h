@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "wavesmith/wavesmith.h"
+#include "wsrt.h"
 
 enum {
     EXIT_DONE,
@@ -87,6 +88,10 @@ json_t *cli_real(double v);
 void cli_put(json_t *obj, const char *key, json_t *value); /* takes value */
 /* "12.3 us", "4.56 ms" into one of a few rotating buffers. */
 const char *cli_time(double ns);
+/* Fills axes (WSRT_MEMO_AXES of them) from n words; -1 to go on, else an exit
+ * code, the error reported. */
+int cli_pack_axes(struct cli *c, const struct wsrt_pack *p, const char **word,
+                  int n, int64_t *axes);
 /* A terminal's width, or 0 if standard error is none. */
 int cli_columns(void);
 

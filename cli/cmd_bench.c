@@ -112,12 +112,10 @@ static int pack_entry(struct cli *c, struct ws_spec *spec,
     return one(c, spec, &o, chosen, rows, negative);
 }
 
-/* Prints the axes of an entry as "M=1,N=64". Types are stored as codes; the
- * specification reads both. */
-static void entry_text(const struct wsrt_pack *p, uint32_t e, char *out,
+/* A shape as "M=1,N=64,T=float32", as specifications read it. */
+static void shape_text(const struct wsrt_pack *p, const int64_t *v, char *out,
                        size_t n)
 {
-    const int64_t *v = wsrt_entry_axes(p, e);
     size_t used = 0;
 
     out[0] = '\0';
@@ -131,31 +129,61 @@ static void entry_text(const struct wsrt_pack *p, uint32_t e, char *out,
     }
 }
 
+/* The pack's answer for one shape, tuned or not. */
+static int bench_shape(struct cli *c, struct ws_spec *spec,
+                       const struct wsrt_pack *p, const struct ws_run_opts *o,
+                       const char *against, json_t *rows, bool *negative)
+{
+    int64_t axes[WSRT_MEMO_AXES] = {0};
+    const char *word = o->workload;
+    struct wsrt_pick pick;
+    char text[1024];
+    int rc = cli_pack_axes(c, p, &word, 1, axes);
+
+    if (rc >= 0)
+        return rc;
+    rc = wsrt_pick(p, axes, &pick);
+    if (rc != WSRT_OK)
+        return cli_usage(c, NULL, "the pack has no choice for '%s': %s",
+                         o->workload, wsrt_status_text(rc));
+    shape_text(p, axes, text, sizeof(text));
+    return pack_entry(c, spec, p, &pick, text, *o, against, rows, negative);
+}
+
+static int bench_entries(struct cli *c, struct ws_spec *spec,
+                         const struct wsrt_pack *p, const struct ws_run_opts *o,
+                         const char *against, json_t *rows, bool *negative)
+{
+    int rc = EXIT_DONE;
+
+    for (uint32_t e = 0; e < wsrt_entry_count(p) && rc == EXIT_DONE; e++) {
+        struct wsrt_pick pick;
+        char text[1024];
+
+        wsrt_entry(p, e, &pick);
+        shape_text(p, wsrt_entry_axes(p, e), text, sizeof(text));
+        rc = pack_entry(c, spec, p, &pick, text, *o, against, rows, negative);
+    }
+    return rc;
+}
+
 static int bench_pack(struct cli *c, const char *path,
                       const struct ws_run_opts *o, const char *against,
                       json_t *rows, bool *negative)
 {
     struct wsrt_pack *p = NULL;
     struct ws_spec *spec = NULL;
-    char text[1024], reason[256];
-    int rc = EXIT_DONE;
+    char reason[256];
+    int rc;
 
     if (ws_spec_from_pack(c->ctx, path, &spec) < 0)
         return cli_error(c);
-    if (wsrt_open(path, &p, reason, sizeof(reason)) != WSRT_OK) {
-        ws_spec_free(spec);
-        return cli_usage(c, NULL, "cannot use '%s': %s", path, reason);
-    }
-    for (uint32_t e = 0; e < wsrt_entry_count(p) && rc == EXIT_DONE; e++) {
-        struct wsrt_pick pick;
-
-        wsrt_entry(p, e, &pick);
-        entry_text(p, e, text, sizeof(text));
-        if (o->workload && strcmp(o->workload, text) != 0)
-            continue;
-        rc = pack_entry(c, spec, p, &pick, text, *o, against, rows, negative);
-        text[0] = '\0';
-    }
+    if (wsrt_open(path, &p, reason, sizeof(reason)) != WSRT_OK)
+        rc = cli_usage(c, NULL, "cannot use '%s': %s", path, reason);
+    else if (o->workload)
+        rc = bench_shape(c, spec, p, o, against, rows, negative);
+    else
+        rc = bench_entries(c, spec, p, o, against, rows, negative);
     wsrt_close(p);
     ws_spec_free(spec);
     return rc;
@@ -229,6 +257,7 @@ static int run(struct cli *c, int argc, char **argv)
 
 const struct cli_cmd cli_cmd_bench = {
     "bench", "SPEC|PACK [options]", "compare two configs, interleaved",
+    "SPEC is a kernel file, an op folder or the name of a shipped op.\n"
     "A and B are judged, then timed in turn (A B B A); the ratio of their "
     "medians comes\nwith a bootstrap interval. A pack compares each of its "
     "choices with the default.\nExit code 1 if one of the two is not right.",

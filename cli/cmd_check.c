@@ -109,6 +109,7 @@ static int run(struct cli *c, int argc, char **argv)
 
 const struct cli_cmd cli_cmd_check = {
     "check", "SPEC [options]", "build, run and judge one config",
+    "SPEC is a kernel file, an op folder or the name of a shipped op.\n"
     "Compares every output with the reference in double precision. Exit code "
     "0 if the\nverdict is ok, 1 if it is not.",
     run};

@@ -22,46 +22,6 @@ static const char *how_text(enum wsrt_how how)
     }
 }
 
-static int set_axis(struct cli *c, const struct wsrt_pack *p, const char *word,
-                    int64_t *axes, bool *given)
-{
-    const char *eq = strchr(word, '=');
-    char name[128];
-    int a;
-
-    if (!eq || eq == word || (size_t)(eq - word) >= sizeof(name))
-        return cli_usage(c, "such as M=16", "'%s' is not axis=value", word);
-    snprintf(name, sizeof(name), "%.*s", (int)(eq - word), word);
-    a = wsrt_axis_find(p, name);
-    if (a < 0)
-        return cli_usage(c, NULL, "the pack has no axis '%s'", name);
-    if (given[a])
-        return cli_usage(c, NULL, "axis '%s' is given twice", name);
-    if (wsrt_axis_value(p, (uint32_t)a, eq + 1, &axes[a]) != WSRT_OK)
-        return cli_usage(c, "a whole number from 1 on, or the name of a type",
-                         "'%s' is no value of axis '%s'", eq + 1, name);
-    given[a] = true;
-    return -1;
-}
-
-static int read_axes(struct cli *c, const struct wsrt_pack *p,
-                     const char **word, int n, int64_t *axes)
-{
-    bool given[MAX_AXES] = {false};
-    int rc;
-
-    for (int i = 0; i < n; i++) {
-        rc = set_axis(c, p, word[i], axes, given);
-        if (rc >= 0)
-            return rc;
-    }
-    for (uint32_t a = 0; a < wsrt_axis_count(p); a++)
-        if (!given[a] && wsrt_axis_default(p, a, &axes[a]) != WSRT_OK)
-            return cli_usage(c, NULL, "axis '%s' is missing",
-                             wsrt_axis_name(p, a));
-    return -1;
-}
-
 static json_t *params_json(const struct wsrt_pack *p, uint32_t variant)
 {
     json_t *j = json_object();
@@ -149,7 +109,8 @@ static int answer(struct cli *c, const struct wsrt_pack *p, const int64_t *axes)
 
     if (rc == WSRT_ENONE) {
         cli_usage(c, "tune the pack for shapes like this one",
-                  "no variant of the pack may run this shape");
+                  "no variant of the pack may run this shape, or none "
+                  "was right there");
         return EXIT_NEGATIVE;
     }
     if (rc != WSRT_OK)
@@ -177,7 +138,7 @@ static int run(struct cli *c, int argc, char **argv)
         return cli_usage(c, "a pack is written by 'wavesmith tune --out'",
                          "cannot use '%s': %s", pos[0],
                          reason[0] ? reason : wsrt_status_text(rc));
-    rc = read_axes(c, p, pos + 1, npos - 1, axes);
+    rc = cli_pack_axes(c, p, pos + 1, npos - 1, axes);
     if (rc < 0)
         rc = answer(c, p, axes);
     wsrt_close(p);
@@ -186,4 +147,8 @@ static int run(struct cli *c, int argc, char **argv)
 
 const struct cli_cmd cli_cmd_pick = {
     "pick", "PACK AXIS=VALUE ...", "ask a pack for a shape",
-    "Prints the choice, how it was reached and the time measured.", run};
+    "Prints the choice, how it was reached and the time measured. Such as\n"
+    "'wavesmith pick gemm.wspack M=16 N=4096 K=4096' (or M=16,N=4096,K=4096);\n"
+    "an axis with a default (a type: the first) may be left out. Exit code 1 "
+    "if no\nvariant may run the shape, or none was right there.",
+    run};

@@ -217,4 +217,6 @@ static int run(struct cli *c, int argc, char **argv)
 
 const struct cli_cmd cli_cmd_space = {
     "space", "SPEC [options]", "the configs of a kernel and what removes them",
-    "SPEC is a kernel file, an op folder or a T1 file.", run};
+    "SPEC is a kernel file, an op folder, the name of a shipped op, or a T1 "
+    "file.",
+    run};

@@ -164,18 +164,29 @@ static void print_choice(const struct ws_tune_row *r, size_t nkernel)
     puts(r->changes[0] ? r->changes : "the default");
 }
 
+/* Equal failures are told once. */
 static void print_failures(const struct ws_tune_result *r)
 {
     bool any = false;
+    size_t same = 0;
 
-    for (size_t i = 0; i < r->nrow; i++) {
-        if (!r->row[i].failure)
+    for (size_t i = 0; i < r->nrow; i += 1 + same) {
+        const char *why = r->row[i].failure;
+
+        same = 0;
+        if (!why)
             continue;
         if (!any)
             puts("\nfailures (the first of each workload; 'wavesmith check' "
                  "has the details):");
         any = true;
-        printf("  %s\n      %s\n", r->row[i].workload, r->row[i].failure);
+        while (i + same + 1 < r->nrow && r->row[i + same + 1].failure &&
+               !strcmp(why, r->row[i + same + 1].failure))
+            same++;
+        printf("  %s", r->row[i].workload);
+        if (same)
+            printf(" and the %zu workloads after it", same);
+        printf("\n      %s\n", why);
     }
 }
 
@@ -202,12 +213,13 @@ static void print_verdicts(const struct ws_tune_result *r)
 static void print_table(const struct ws_tune_result *r, size_t nkernel)
 {
     int width = 8;
-    size_t attempted = 0;
+    size_t attempted = 0, wrong = 0;
 
     for (size_t i = 0; i < r->nrow; i++) {
         if ((int)strlen(label(&r->row[i])) > width)
             width = (int)strlen(label(&r->row[i]));
         attempted += r->row[i].attempted != 0;
+        wrong += r->row[i].attempted && !r->row[i].config;
     }
     printf("%-*s %10s %10s %8s %-15s %4s %4s %4s\n", width, "workload",
            "default", "tuned", "speed-up", "95% interval", "ok", "bad", "filt");
@@ -224,8 +236,9 @@ static void print_table(const struct ws_tune_result *r, size_t nkernel)
                "first: %s)\n",
                (unsigned long long)r->unfit, r->unfit_why);
     if (attempted)
-        printf("geometric mean of the speed-up: %.2fx over %zu workloads\n",
-               r->geomean_speedup, attempted);
+        printf("geometric mean of the speed-up: %.2fx over %zu workloads%s\n",
+               r->geomean_speedup, attempted,
+               wrong ? " (1.00 where nothing was right)" : "");
     printf("%llu questions answered, defaults and pairs included (%llu from "
            "the store), on %s\n",
            (unsigned long long)r->trials, (unsigned long long)r->reused,
@@ -286,6 +299,9 @@ static void strategies(char *out, size_t n)
 
     snprintf(
         out, n,
+        "SPEC is a kernel file, an op folder (all its kernels) or the name of "
+        "a "
+        "shipped op.\n"
         "Measures the default of every workload, searches within the "
         "budget, and confirms\nthe finalists in interleaved runs against "
         "the default (which takes\na while after the budget). Every trial is "
@@ -319,8 +335,9 @@ static int run(struct cli *c, int argc, char **argv)
         {"workloads", "FILE", "the shapes, instead of the op's own", CLI_TEXT,
          &workloads},
         {"seed", "N", "of questions and inputs (default 0)", CLI_U64, &o.seed},
-        {"store", "FILE", "default .wavesmith/store.db beside SPEC", CLI_TEXT,
-         &o.store},
+        {"store", "FILE",
+         "default .wavesmith/store.db beside SPEC (a shipped op: here)",
+         CLI_TEXT, &o.store},
         {"out", "PACK", "write the choices for the runtime", CLI_TEXT, &o.pack},
         {"cache", "MODE", "cold or warm (default: as the op says)", CLI_TEXT,
          &o.cache},

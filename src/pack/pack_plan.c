@@ -39,7 +39,7 @@ static int check_kernel(struct ws_ctx *ctx, const struct ws__op *op,
     size_t slots = op->naxis + k->nparam + WS__NDEVICE_VARS;
     size_t code = 0;
 
-    if (k->op != op)
+    if (!k->op || !ws__hash_eq(k->op->hash, op->hash))
         return ws__fail(ctx, WS_EINVAL, "kernel '%s' is not of op '%s'",
                         k->name, op->name);
     if (slots > WSRT_MAX_SLOTS)

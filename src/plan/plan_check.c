@@ -4,6 +4,7 @@
  * that what a person checks by hand is what the tuner judges.
  */
 #include "plan/plan.h"
+#include "space/space.h"
 
 #include "base/banned.h"
 
@@ -120,6 +121,33 @@ static int choose(struct ws_spec *spec, const struct ws_run_opts *o,
     return 0;
 }
 
+/* Without a workload: the first that the config may run by its constraints;
+ * the first of all if there is none, so that the reason is told. */
+static int first_workload(struct ws_spec *spec, const struct ws__candidate *c,
+                          struct ws__workload *out)
+{
+    const struct ws__kernel *k = &spec->s->kernel[c->kernel];
+
+    WS_TRY(ws__plan_workload(spec, NULL, out));
+    for (size_t i = 0; i < spec->s->nworkload; i++) {
+        union wsrt_value vars[WS__MAX_SLOTS] = {{0}};
+        struct ws__space *s;
+        int rc;
+
+        for (size_t a = 0; a < spec->s->op->naxis; a++)
+            vars[a].i = spec->s->workload[i].axis[a];
+        WS_TRY(ws__space_new(spec->ctx, k, vars, true, false, &s));
+        rc = ws__space_valid(s, &c->config, NULL);
+        ws__space_free(s);
+        WS_TRY(rc);
+        if (rc) {
+            *out = spec->s->workload[i];
+            return 0;
+        }
+    }
+    return 0;
+}
+
 static int session_start(struct ws_spec *spec, const struct ws_run_opts *o,
                          const char *command, const char *against,
                          struct session **out)
@@ -131,10 +159,11 @@ static int session_start(struct ws_spec *spec, const struct ws_run_opts *o,
     if (!s)
         return WS_ENOMEM;
     WS_TRY_DONE(ws__plan_need_op(spec, command));
-    WS_TRY_DONE(ws__plan_workload(spec, o->workload, &s->w));
-    WS_TRY_DONE(ws__instance_make(spec->ctx, spec->s->op, &s->w, &s->in));
     WS_TRY_DONE(choose(spec, o, o->config, &s->q.a));
     WS_TRY_DONE(choose(spec, o, against, &s->q.b));
+    WS_TRY_DONE(o->workload ? ws__plan_workload(spec, o->workload, &s->w)
+                            : first_workload(spec, &s->q.a, &s->w));
+    WS_TRY_DONE(ws__instance_make(spec->ctx, spec->s->op, &s->w, &s->in));
     WS_TRY_DONE(ws__plan_measure(spec, &s->w, 1, o->device, o->cache, 1,
                                  o->seed, &s->m));
     s->q.id = 1;

@@ -259,6 +259,61 @@ static void device_vars(struct ws__measure *m, const struct ws__kernel *k,
         out[v] = vars[ws__kernel_device_slot(k, (enum ws__device_var)v)];
 }
 
+/* "not (M == 3 and N == 65)" of one workload. */
+static int bar_text(struct ws__buf *b, const struct ws__op *op,
+                    const struct ws__workload *w)
+{
+    const char *word = "not (";
+
+    for (size_t i = 0; i < op->naxis; i++) {
+        if (op->axis[i].kind == WS__AXIS_CONST)
+            continue;
+        WS_TRY(ws__buf_printf(b, "%s%s == %lld", word, op->axis[i].name,
+                              (long long)w->axis[i]));
+        word = " and ";
+    }
+    return ws__buf_puts(b, ")");
+}
+
+/* A shape at which nothing was right gets no answer, not a neighbour's: a
+ * condition more that every variant must hold. The copy lives in the arena. */
+static int bar_shapes(struct ws_spec *spec, struct ws__arena *a,
+                      const struct ws__outcome *o,
+                      const struct ws_tune_row *row, const struct ws__op **out)
+{
+    struct ws__spec *s = spec->s;
+    struct ws__op *op = ws__arena_alloc(a, 1, sizeof(*op));
+    struct ws__expr **all =
+        ws__arena_alloc(a, s->op->nrequire + o->n + 1, sizeof(*all));
+    struct ws__loc loc = {.file = s->path};
+    int rc = 0;
+
+    if (!op || !all)
+        return WS_ENOMEM;
+    *op = *s->op;
+    for (size_t i = 0; i < op->nrequire; i++)
+        all[i] = op->require[i];
+    op->require = all;
+    for (size_t i = 0; i < o->n && rc >= 0; i++) {
+        struct ws__buf b;
+        char *text;
+
+        if (o->choice[i].have_best || !row[i].attempted)
+            continue;
+        ws__buf_init(&b, spec->ctx, 4096);
+        rc = bar_text(&b, op, &s->workload[i]);
+        text = rc < 0 ? NULL : ws__arena_strdup(a, b.data);
+        ws__buf_free(&b);
+        if (!text)
+            return rc < 0 ? rc : WS_ENOMEM;
+        rc = ws__expr_compile(spec->ctx, a, text, &loc, &s->kernel[0].scope,
+                              WS__BOOL, &all[op->nrequire]);
+        op->nrequire += rc >= 0;
+    }
+    *out = op;
+    return rc;
+}
+
 static int write_pack(struct ws_spec *spec, struct ws__arena *a,
                       const char *path, const struct ws__outcome *o,
                       const struct ws_tune_result *r, struct ws__measure *m)
@@ -283,6 +338,7 @@ static int write_pack(struct ws_spec *spec, struct ws__arena *a,
             };
     if (!c.nentry)
         return 0;
+    WS_TRY(bar_shapes(spec, a, o, r->row, &c.op));
     device_vars(m, &s->kernel[0], c.device);
     WS_TRY(pack_texts(spec, a, o, r, &ws__measure_device(m)->id, &texts));
     c.text = texts;

@@ -99,6 +99,22 @@ expect "pick another shape" 0 "$ws" pick "$tmp/p.wspack" M=7 N=900 K=1111 --json
 check "nearest" out_has '"how": "nearest"'
 check "the shape it is nearest to" out_has '"tuned_shape"'
 expect "pick: an axis twice" 2 "$ws" pick "$tmp/p.wspack" M=7 M=8 N=1 K=1
+expect "pick: commas" 0 "$ws" pick "$tmp/p.wspack" M=7,N=900,K=1111
+expect "bench a pack at a shape" 0 "$ws" bench "$tmp/p.wspack" --workload M=1,N=1024,K=1024 --json
+check "one row" [ "$(grep -c '"workload"' "$tmp/out")" -eq 1 ]
+expect "bench a pack at a shape it has no words for" 2 "$ws" bench "$tmp/p.wspack" --workload decode
+# A shape at which nothing is right gets no answer.
+sed 's/col + c < N)/col + c <= N - (N == 65 ? 0 : 1))/' examples/own-kernel/my_gemm.cl >"$tmp/half.cl"
+sed 's/my_gemm.cl/half.cl/' $k >"$tmp/half.yaml"
+printf -- '- {M: 3, N: 65, K: 37}\n- {M: 4, N: 256, K: 64}\n' >"$tmp/two.yaml"
+expect "a kernel that is wrong at one shape" 0 "$ws" tune "$tmp/half.yaml" --workloads "$tmp/two.yaml" --strategy random --budget 6 --seed 2 --store "$tmp/h.db" --out "$tmp/h.wspack"
+check "nothing right there" out_has "nothing right"
+expect "the pack has no answer there" 1 "$ws" pick "$tmp/h.wspack" M=3 N=65 K=37
+expect "and one beside it" 0 "$ws" pick "$tmp/h.wspack" M=3 N=66 K=37
+sed 's/dialect: opencl/dialect: cuda/; /^options/d' $k >"$tmp/cuda.yaml"
+cp examples/own-kernel/my_gemm.cl "$tmp/my_gemm.cl"
+expect "CUDA C on an OpenCL device" 1 "$ws" check "$tmp/cuda.yaml" --workload M=3,N=33,K=37
+check "it says which language" out_has "OpenCL C"
 expect "pick: missing axis" 2 "$ws" pick "$tmp/p.wspack" M=7
 expect "pick: unknown axis" 2 "$ws" pick "$tmp/p.wspack" M=7 N=1 K=1 Q=1
 expect "pick: bad value" 2 "$ws" pick "$tmp/p.wspack" M=x N=1 K=1

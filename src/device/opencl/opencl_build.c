@@ -473,6 +473,11 @@ int ws__ocl_build(void *dev, const struct ws__build *b, struct ws__built *out)
     int rc;
 
     memset(out, 0, sizeof(*out));
+    if (b->dialect == WS__DIALECT_CUDA) {
+        ws__fail(d->ctx, WS_EBUILD,
+                 "error: the kernel is CUDA C, this device takes OpenCL C");
+        return ws__hint(d->ctx, "dialect: opencl or portable");
+    }
     options = join_options(d, b);
     if (!options)
         return d->ctx->err.code;
