@@ -81,32 +81,16 @@ struct small {
 
 #define DOUBLE_INF 0x7ff0000000000000u
 
-static inline uint64_t bits_of(double v)
-{
-    uint64_t u;
-
-    memcpy(&u, &v, sizeof(u));
-    return u;
-}
-
-static inline double double_of(uint64_t u)
-{
-    double v;
-
-    memcpy(&v, &u, sizeof(v));
-    return v;
-}
-
 /* 2^e for a normal result. */
 static inline double pow2(int e)
 {
-    return double_of((uint64_t)(e + 1023) << 52);
+    return ws__double_of((uint64_t)(e + 1023) << 52);
 }
 
 static inline uint32_t small_encode(double v, const struct small f)
 {
     const unsigned shift = 52 - f.mant;
-    uint64_t u = bits_of(v), a = u & ~(1ull << 63);
+    uint64_t u = ws__bits_of(v), a = u & ~(1ull << 63);
     uint32_t sign = (uint32_t)(u >> 63) << f.sign, code, payload;
     /* Normal: round the mantissa, a carry moves on into the exponent. */
     uint64_t r = a + ((1ull << (shift - 1)) - 1) + (a >> shift & 1);
@@ -114,8 +98,9 @@ static inline uint32_t small_encode(double v, const struct small f)
         (int64_t)(r >> shift) - ((int64_t)(1023 - f.bias) << f.mant);
     double magic = pow2(52 + 1 - f.bias - (int)f.mant);
     /* Values far too large would spoil the sum: they are not subnormal. */
-    bool tiny = double_of(a) < pow2(1 - f.bias);
-    uint64_t sub = bits_of((tiny ? double_of(a) : 0) + magic) - bits_of(magic);
+    bool tiny = ws__double_of(a) < pow2(1 - f.bias);
+    uint64_t sub =
+        ws__bits_of((tiny ? ws__double_of(a) : 0) + magic) - ws__bits_of(magic);
 
     code = tiny ? (uint32_t)sub
                 : (normal > f.largest ? f.overflow : (uint32_t)normal);
@@ -135,11 +120,11 @@ static inline double small_decode(uint32_t x, const struct small f)
     uint64_t normal =
         ((uint64_t)code << shift) + ((uint64_t)(1023 - f.bias) << 52);
     double sub = (double)(int32_t)code * pow2(1 - f.bias - (int)f.mant);
-    uint64_t u = code >> f.mant ? normal : bits_of(sub);
+    uint64_t u = code >> f.mant ? normal : ws__bits_of(sub);
 
     u = code > f.largest ? DOUBLE_INF | (uint64_t)code << shift : u;
     u = code > f.largest && code < f.nan ? DOUBLE_INF : u;
-    return double_of((u & ~(1ull << 63)) | sign);
+    return ws__double_of((u & ~(1ull << 63)) | sign);
 }
 
 static inline int64_t to_int(double v, double lo, double hi)

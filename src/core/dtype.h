@@ -7,6 +7,8 @@
 #ifndef WS_DTYPE_H
 #define WS_DTYPE_H
 
+#include <string.h>
+
 #include "base/ctx.h"
 
 /* code, name in specifications, bytes, unit roundoff of stored values */
@@ -30,6 +32,23 @@ enum ws__dtype {
     WS__DTYPE_MAP(WS_X)
 #undef WS_X
 };
+
+/* The bits of a double as an integer, and back. */
+static inline uint64_t ws__bits_of(double v)
+{
+    uint64_t u;
+
+    memcpy(&u, &v, sizeof(u));
+    return u;
+}
+
+static inline double ws__double_of(uint64_t u)
+{
+    double v;
+
+    memcpy(&v, &u, sizeof(v));
+    return v;
+}
 
 const char *ws__dtype_name(enum ws__dtype t);
 enum ws__dtype ws__dtype_parse(const char *name); /* NONE if unknown */

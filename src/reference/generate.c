@@ -20,26 +20,10 @@
 #include "base/clones.h"
 #include "base/banned.h"
 
-static inline uint64_t bits_of(double v)
-{
-    uint64_t u;
-
-    memcpy(&u, &v, sizeof(u));
-    return u;
-}
-
-static inline double double_of(uint64_t u)
-{
-    double v;
-
-    memcpy(&v, &u, sizeof(v));
-    return v;
-}
-
 /* A number below 2^52 as double: the mantissa of 2^52 + n. */
 static inline double small_to_double(uint64_t n)
 {
-    return double_of(n | 0x4330000000000000u) - 0x1p52;
+    return ws__double_of(n | 0x4330000000000000u) - 0x1p52;
 }
 
 /* ln x for normal x > 0. With m in [sqrt(1/2), sqrt(2)) and
@@ -49,9 +33,9 @@ static inline double log_of(double x)
     /* Adding the distance from sqrt(1/2) to 1 makes the exponent field step
      * at sqrt(1/2) times the powers of two. */
     const uint64_t lift = 0x3ff0000000000000u - 0x3fe6a09e667f3bcdu;
-    uint64_t u = bits_of(x) + lift;
+    uint64_t u = ws__bits_of(x) + lift;
     double e = small_to_double(u >> 52) - 1023;
-    double m = double_of((u & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu);
+    double m = ws__double_of((u & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu);
     double f = (m - 1) / (m + 1), q = f * f, s;
 
     s = 1.0 / 13 + q * (1.0 / 15);
