@@ -7,9 +7,12 @@
  * speed-up is the bootstrapped ratio of these paired samples alone.
  *
  * A candidate may replace the default if the lower end of its interval is
- * above 1. Of several such, the one with the highest lower end wins: a ratio
+ * above 1. Of several such, the one with the highest lower end leads: a ratio
  * that is well supported beats one that is larger but vague. Ties go to the
- * larger ratio, then to the one screened first.
+ * larger ratio, then to the one screened first. Ratios to the default come
+ * from different blocks, so the leader and the one with the largest ratio of
+ * the others are interleaved with each other at the end; the other one is
+ * taken if that interval says that it is faster.
  *
  * If the default has no time, the two best candidates are interleaved with
  * each other (one alone is measured again alone): the best is known then, the
@@ -31,10 +34,13 @@
  * noise between two screenings is a few percent. */
 #define HOPELESS 1.1
 
+struct judged;
+
 struct finals {
     struct ws__engine *e;
     const struct ws__answer **list; /* best first */
     struct ws__pending *batch;
+    struct judged *judged; /* room for max */
     size_t max, n;
     uint32_t workload;
     int stopped;
@@ -98,7 +104,7 @@ static void plan_questions(struct finals *f)
     for (size_t w = 0; w < f->e->p->nworkload; w++) {
         f->workload = (uint32_t)w;
         find_finalists(f);
-        f->e->pairs_planned += has_default(f) ? f->n : f->n > 0;
+        f->e->pairs_planned += has_default(f) ? f->n + (f->n > 1) : f->n > 0;
     }
 }
 
@@ -192,17 +198,24 @@ static int ratio_of(struct finals *f, const struct ws__trial *a,
                                f->e->opts->seed ^ salt, r);
 }
 
-static int take_pair(struct finals *f, const struct ws__answer *a,
-                     const struct ws__ratio *r, bool replaces)
+/* A pair with the default, judged. */
+struct judged {
+    const struct ws__answer *answer;
+    struct ws__ratio ratio;
+};
+
+static int take_pair(struct finals *f, const struct judged *j)
 {
+    const struct ws__answer *a = j->answer;
     struct ws__choice *c = f->choice;
+    bool replaces = j->ratio.lo > 1;
 
     c->confirmed = true;
     c->pair_trial_a = a->t[0].id;
     c->pair_trial_b = a->t[1].id;
     WS_TRY(keep_trial(f, &a->t[0], &c->dflt));
     if (replaces)
-        c->speedup = *r;
+        c->speedup = j->ratio;
     return keep_trial(f, &a->t[replaces], &c->best);
 }
 
@@ -211,28 +224,67 @@ static bool better(const struct ws__ratio *r, const struct ws__ratio *best)
     return r->lo > best->lo || (r->lo == best->lo && r->value > best->value);
 }
 
-/* The pairs with the default; true in *some if one was measured. */
-static int judge_pairs(struct finals *f, size_t n, bool *some)
+/* The pairs with the default into `all`; true in *some if one was measured. */
+static int judge_pairs(struct finals *f, size_t n, struct judged *all,
+                       size_t *nall, bool *some)
 {
-    struct ws__ratio best = {-INFINITY, -INFINITY, -INFINITY};
-    const struct ws__answer *winner = NULL;
-
+    *nall = 0;
     for (size_t i = 0; i < n; i++) {
         const struct ws__answer *a = answered(&f->batch[i]);
-        struct ws__ratio r;
+        struct judged *j = &all[*nall];
 
         if (!a || !is_ok(&a->t[0]))
             continue;
         *some = true;
         if (!is_ok(&a->t[1]))
             continue;
-        WS_TRY(ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, &r));
-        if (winner && !better(&r, &best))
-            continue;
-        winner = a;
-        best = r;
+        j->answer = a;
+        WS_TRY(ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, &j->ratio));
+        ++*nall;
     }
-    return winner ? take_pair(f, winner, &best, best.lo > 1) : 0;
+    return 0;
+}
+
+/* The leader interleaved with its challenger: which of the two is taken; one
+ * that fails now is not. */
+static int challenge(struct finals *f, struct judged *leader,
+                     struct judged *other, struct judged **taken)
+{
+    const struct ws__answer *a;
+    struct ws__ratio r = {1, 1, 1};
+    size_t n = 0;
+    int rc = add_question(f, &leader->answer->q.b, &other->answer->q.b, &n);
+
+    *taken = leader;
+    if (rc >= 0)
+        rc = answer_all(f, n);
+    a = n ? answered(&f->batch[0]) : NULL;
+    if (rc >= 0 && a && is_ok(&a->t[0]) && is_ok(&a->t[1]))
+        rc = ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, &r);
+    if (a && (!is_ok(&a->t[0]) || r.lo > 1))
+        *taken = other;
+    if (a && !is_ok(&a->t[0]) && !is_ok(&a->t[1]))
+        other->ratio.lo = 0; /* its default stays */
+    ws__pending_clear(f->e, f->batch, n);
+    return rc < 0 ? rc : 0;
+}
+
+static int take_winner(struct finals *f, struct judged *all, size_t n)
+{
+    struct judged *leader = NULL, *other = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (!leader || better(&all[i].ratio, &leader->ratio))
+            leader = &all[i];
+    for (size_t i = 0; i < n; i++)
+        if (&all[i] != leader && all[i].ratio.lo > 1 &&
+            (!other || all[i].ratio.value > other->ratio.value))
+            other = &all[i];
+    if (other)
+        WS_TRY(challenge(f, leader, other, &leader));
+    else if (f->n > 1)
+        f->e->pairs_planned--; /* the last pair is not needed */
+    return leader ? take_pair(f, leader) : 0;
 }
 
 static bool has_pair(const struct finals *f, const struct ws__answer *a)
@@ -269,7 +321,7 @@ static int against_default(struct finals *f)
 {
     const struct ws__answer *d = f->e->work[f->workload].dflt;
     bool some = false;
-    size_t n = 0;
+    size_t n = 0, nall = 0;
     int rc = 0;
 
     f->choice->have_default = f->choice->have_best = true;
@@ -279,10 +331,10 @@ static int against_default(struct finals *f)
     if (rc >= 0)
         rc = answer_all(f, n);
     if (rc >= 0)
-        rc = judge_pairs(f, n, &some);
+        rc = judge_pairs(f, n, f->judged, &nall, &some);
     ws__pending_clear(f->e, f->batch, n);
-    if (rc >= 0 && !some)
-        rc = judge_screening(f);
+    if (rc >= 0)
+        rc = some ? take_winner(f, f->judged, nall) : judge_screening(f);
     return rc;
 }
 
@@ -355,7 +407,8 @@ int ws__engine_confirm(struct ws__engine *e, int stopped,
     e->stage = "confirm";
     f.list = ws__alloc(e->ctx, f.max, sizeof(*f.list));
     f.batch = ws__alloc(e->ctx, f.max, sizeof(*f.batch));
-    if (!f.list || !f.batch)
+    f.judged = ws__alloc(e->ctx, f.max, sizeof(*f.judged));
+    if (!f.list || !f.batch || !f.judged)
         rc = WS_ENOMEM;
     if (rc >= 0) {
         plan_questions(&f);
@@ -368,5 +421,6 @@ int ws__engine_confirm(struct ws__engine *e, int stopped,
     }
     ws__free(e->ctx, f.list);
     ws__free(e->ctx, f.batch);
+    ws__free(e->ctx, f.judged);
     return rc < 0 ? rc : f.stopped;
 }
