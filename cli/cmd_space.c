@@ -39,6 +39,7 @@ static json_t *constraints_json(const struct ws_space_report *r)
         cli_put(j, "removed", json_integer((json_int_t)k->removed));
         cli_put(j, "needs_axes", json_boolean(k->needs_axes));
         cli_put(j, "needs_device", json_boolean(k->needs_device));
+        cli_put(j, "prune", json_boolean(k->prune));
         json_array_append_new(a, j);
     }
     return a;
@@ -83,9 +84,11 @@ static void print_report(const struct ws_space_report *r, const struct want *w)
         const struct ws_space_constraint *k = &r->constraint[i];
 
         if (k->applied)
-            printf("  %16llu  %s\n", (unsigned long long)k->removed, k->text);
+            printf("  %16llu  %s%s\n", (unsigned long long)k->removed,
+                   k->prune ? "prune: " : "", k->text);
         else
-            printf("  %16s  %s   (needs%s%s)\n", "-", k->text,
+            printf("  %16s  %s%s   (needs%s%s)\n", "-",
+                   k->prune ? "prune: " : "", k->text,
                    k->needs_axes ? " --workload" : "",
                    k->needs_device ? " --device" : "");
     }

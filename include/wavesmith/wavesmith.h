@@ -168,6 +168,7 @@ struct ws_space_constraint {
     int applied;      /* 0: it waits for a workload or a device */
     uint64_t removed; /* configs it removes that earlier ones do not */
     int needs_axes, needs_device;
+    int prune; /* says what is worth trying, not what may run */
 };
 
 struct ws_space_report {

@@ -48,6 +48,8 @@ struct ws__constraint {
     struct ws__expr *expr; /* bool */
     const char *about;     /* may be NULL */
     bool needs_axes, needs_device;
+    bool prune; /* thins the space that is searched; what it leaves out would
+                   run, too */
 };
 
 enum ws__arg_kind {

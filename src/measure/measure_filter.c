@@ -57,7 +57,7 @@ static int check_constraints(const struct ws__kernel *k,
 {
     for (size_t i = 0; i < k->nconstraint; i++) {
         const struct ws__expr *e = k->constraint[i].expr;
-        int rc = ws__expr_test(e, vars);
+        int rc = k->constraint[i].prune ? 1 : ws__expr_test(e, vars);
 
         if (rc == 1)
             continue;

@@ -8,7 +8,7 @@
  * A constraint that reads axes becomes a guard, which has to be arithmetic
  * over whole numbers: the runtime's choices are the same bits everywhere. One
  * that reads no axis has one answer for a variant on a device; it is asked
- * here and need not be stored.
+ * here and need not be stored. One that only prunes the search is neither.
  */
 #include "pack/pack_build.h"
 
@@ -18,7 +18,7 @@
 
 bool ws__pack_is_guard(const struct ws__constraint *c)
 {
-    return c->needs_axes;
+    return c->needs_axes && !c->prune;
 }
 
 static int check_guard(struct ws_ctx *ctx, const struct ws__expr *e,
@@ -241,6 +241,7 @@ static int add_defaults(struct ws_ctx *ctx, struct ws__pack_plan *plan)
         fill_slots(c, &v, NULL, vars);
         for (size_t i = 0; i < kernel->nconstraint; i++)
             if (!ws__pack_is_guard(&kernel->constraint[i]) &&
+                !kernel->constraint[i].prune &&
                 ws__expr_test(kernel->constraint[i].expr, vars) != 1)
                 plan->dflt[k] = WSRT_NONE;
     }
@@ -280,7 +281,8 @@ static int check_holds(struct ws_ctx *ctx, const struct ws__pack_plan *plan,
         if (ws__expr_test(op->require[i], vars) != 1)
             return does_not_hold(ctx, e->workload, "condition", op->require[i]);
     for (size_t i = 0; i < k->nconstraint; i++)
-        if (ws__expr_test(k->constraint[i].expr, vars) != 1)
+        if (!k->constraint[i].prune &&
+            ws__expr_test(k->constraint[i].expr, vars) != 1)
             return does_not_hold(ctx, e->workload, "constraint",
                                  k->constraint[i].expr);
     return 0;

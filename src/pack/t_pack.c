@@ -112,6 +112,37 @@ static void constraint_does_not_hold(void **state)
     refused(f, WS_ESPEC, "condition 'M * N <= 2**38' does not hold");
 }
 
+/* One that only thins the search bars nothing. */
+static void pruning_is_no_guard(void **state)
+{
+    struct fixture *f = *state;
+    struct wsrt_pack *p;
+    struct wsrt_pick pick;
+    int64_t axes[SAMPLE_AXES] = {
+        [AXIS_M] = 256, [AXIS_T] = WS__DT_F32, [AXIS_K] = 4096, [AXIS_N] = 20};
+    void *image;
+    size_t bytes;
+
+    for (size_t i = 0; i < f->s.kernel[0].nconstraint; i++)
+        f->s.kernel[0].constraint[i].prune = true;
+    f->s.workload[0].axis[AXIS_M] = 256;
+    f->s.workload[0].axis[AXIS_N] = 20;
+    f->s.workload[0].axis[AXIS_T] = WS__DT_F32;
+    f->s.entry[0].candidate.kernel = 0;
+    ws__config_default(&f->s.kernel[0], &f->s.entry[0].candidate.config);
+    f->s.content.device[WS__DV_THREADS].i = 1;
+    f->s.content.nentry = 1;
+    assert_int_equal(ws__pack_image(f->ctx, &f->s.content, &image, &bytes), 0);
+    assert_int_equal(wsrt_open_memory(image, bytes, &p, NULL, 0), WSRT_OK);
+    assert_int_equal(wsrt_pick(p, axes, &pick), WSRT_OK);
+    assert_int_equal(pick.how, WSRT_EXACT);
+    axes[AXIS_N] = 21;
+    assert_int_equal(wsrt_pick(p, axes, &pick), WSRT_OK);
+    assert_int_equal(pick.how, WSRT_NEAREST);
+    wsrt_close(p);
+    ws__free(f->ctx, image);
+}
+
 /* A constraint on the device is settled when the pack is written. */
 static void device_decides(void **state)
 {
@@ -317,6 +348,7 @@ int main(void)
         TEST(twice_the_same_shape),
         TEST(shape_outside),
         TEST(constraint_does_not_hold),
+        TEST(pruning_is_no_guard),
         TEST(device_decides),
         TEST(floats_in_guards),
         TEST(bad_arguments),

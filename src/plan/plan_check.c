@@ -137,7 +137,7 @@ static int first_workload(struct ws_spec *spec, const struct ws__candidate *c,
         for (size_t a = 0; a < spec->s->op->naxis; a++)
             vars[a].i = spec->s->workload[i].axis[a];
         WS_TRY(ws__space_new(spec->ctx, k, vars, true, false, &s));
-        rc = ws__space_valid(s, &c->config, NULL);
+        rc = ws__space_legal(s, &c->config, NULL);
         ws__space_free(s);
         WS_TRY(rc);
         if (rc) {

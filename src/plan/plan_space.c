@@ -79,6 +79,7 @@ int ws_space_report(struct ws_spec *spec, size_t kernel, const char *workload,
         c[i].removed = removed[i];
         c[i].needs_axes = k->constraint[i].needs_axes;
         c[i].needs_device = k->constraint[i].needs_device;
+        c[i].prune = k->constraint[i].prune;
         c[i].applied =
             (workload || !c[i].needs_axes) && (device || !c[i].needs_device);
     }

@@ -49,7 +49,7 @@ static int unknown_strategy(struct ws_ctx *ctx)
     return rc;
 }
 
-/* The default of the first kernel whose default is valid for the workload:
+/* The default of the first kernel whose default may run the workload:
  * 1, or 0 with that of the first kernel and why it is not. */
 static int default_of(struct ws__engine *e, size_t w, struct ws__candidate *c,
                       char why[256])
@@ -64,7 +64,7 @@ static int default_of(struct ws__engine *e, size_t w, struct ws__candidate *c,
 
         c->kernel = (uint32_t)k;
         ws__config_default(&p->kernel[k], &c->config);
-        rc = ws__space_valid(p->spaces[k * p->nworkload + w], &c->config,
+        rc = ws__space_legal(p->spaces[k * p->nworkload + w], &c->config,
                              &which);
         if (rc)
             return rc;

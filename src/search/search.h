@@ -41,7 +41,8 @@ struct ws__strategy_ops {
      * engine answers repeats from what it knows, at no cost. */
     int (*ask)(void *state, struct ws__candidate *c, uint32_t *workload);
     /* A trial that was asked for (also of repeats), or one that the engine
-     * made on its own (the default of each workload, first). */
+     * made on its own (the default of each workload, first; it may be one
+     * that a constraint prunes from the space). */
     int (*tell)(void *state, const struct ws__trial *t);
     void (*end)(void *state); /* NULL: no-op */
 };

@@ -683,6 +683,28 @@ static void test_time_is_kept(void **state)
     end_evidence(&out, ctx);
 }
 
+/* What a constraint prunes is not searched, but a default is measured. */
+static void test_default_pruned(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    for (int prune = 0; prune <= 1; prune++) {
+        ctx = t_ctx(NULL);
+        t_world_init(&world, ctx, 1, 2, 4, true);
+        world.kernels[0].constraint[1].prune = prune;
+        assert_int_equal(t_world_run(&world, "grid", 0, 1, &out), 0);
+        assert_int_equal(out.choice[1].have_default, prune);
+        assert_int_equal(out.choice[1].have_best, prune);
+        assert_int_equal(out.choice[1].verdicts[WS__V_OK], 0);
+        assert_true(out.choice[0].verdicts[WS__V_OK] > 10);
+        ws__outcome_clear(ctx, &out);
+        t_world_free(&world);
+        ws_ctx_free(ctx);
+    }
+}
+
 static void test_default_fails(void **state)
 {
     struct ws__outcome out;
@@ -839,6 +861,7 @@ int main(void)
         cmocka_unit_test(test_evidence_without_default),
         cmocka_unit_test(test_time_is_kept),
         cmocka_unit_test(test_default_fails),
+        cmocka_unit_test(test_default_pruned),
         cmocka_unit_test(test_progress),
         cmocka_unit_test(test_shuffle),
         cmocka_unit_test(test_torture),

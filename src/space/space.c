@@ -164,8 +164,8 @@ static int fail_constraint(struct ws__space *s, const struct ws__expr *e)
     return rc;
 }
 
-int ws__space_valid(struct ws__space *s, const struct ws__config *c,
-                    size_t *which)
+static int test_all(struct ws__space *s, const struct ws__config *c,
+                    bool pruned, size_t *which)
 {
     const struct ws__kernel *k = s->kernel;
     const struct ws__expr *bad = NULL;
@@ -178,7 +178,7 @@ int ws__space_valid(struct ws__space *s, const struct ws__config *c,
     for (size_t i = 0; i < k->nconstraint; i++) {
         int r;
 
-        if (!ws__space_active(s, i))
+        if (!ws__space_active(s, i) || (!pruned && k->constraint[i].prune))
             continue;
         r = ws__expr_test(k->constraint[i].expr, s->vars);
         if (r < 0 && !bad)
@@ -190,6 +190,18 @@ int ws__space_valid(struct ws__space *s, const struct ws__config *c,
         return 0;
     }
     return bad ? fail_constraint(s, bad) : 1;
+}
+
+int ws__space_valid(struct ws__space *s, const struct ws__config *c,
+                    size_t *which)
+{
+    return test_all(s, c, true, which);
+}
+
+int ws__space_legal(struct ws__space *s, const struct ws__config *c,
+                    size_t *which)
+{
+    return test_all(s, c, false, which);
 }
 
 static uint64_t product(const struct ws__layout *l)

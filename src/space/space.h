@@ -44,6 +44,9 @@ int ws__space_removed(struct ws__space *s, uint64_t *removed);
  * fails; nconstraint if c is not of the product), negative on error. */
 int ws__space_valid(struct ws__space *s, const struct ws__config *c,
                     size_t *which);
+/* The same without the constraints that prune: may it run at all? */
+int ws__space_legal(struct ws__space *s, const struct ws__config *c,
+                    size_t *which);
 
 /* The config of rank r (0 <= r < valid) in enumeration order. */
 int ws__space_unrank(struct ws__space *s, uint64_t r, struct ws__config *out);

@@ -304,6 +304,37 @@ static int judge(const struct ws__kernel *k, const struct ws__config *c)
     return r;
 }
 
+/* What prunes is of the space; what it leaves out may run. */
+static void test_prune(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__config c = {.n = 2, .at = {3, 3}};
+    struct ws__space *s;
+    struct t_kernel t;
+    size_t which;
+    uint64_t valid;
+
+    (void)state;
+    t_kernel_init(&t, ctx);
+    assert_int_equal(t_param(&t, "a", 4, 0, 1), 0);
+    assert_int_equal(t_param(&t, "b", 4, 0, 1), 0);
+    assert_int_equal(t_constraint(&t, "a + b < 4"), 0);
+    assert_int_equal(t_constraint(&t, "a != 3 or b != 2"), 0);
+    t.k.constraint[0].prune = true;
+    assert_int_equal(ws__space_new(ctx, &t.k, NULL, true, true, &s), 0);
+    assert_int_equal(ws__space_count(s, &valid), 0);
+    assert_int_equal(valid, 10);
+    assert_int_equal(ws__space_valid(s, &c, &which), 0);
+    assert_int_equal(which, 0);
+    assert_int_equal(ws__space_legal(s, &c, NULL), 1);
+    c.at[1] = 2;
+    assert_int_equal(ws__space_legal(s, &c, &which), 0);
+    assert_int_equal(which, 1);
+    ws__space_free(s);
+    t_kernel_free(&t);
+    ws_ctx_free(ctx);
+}
+
 static void check_failing(struct ws_ctx *ctx, const struct t_kernel *t,
                           int *failing)
 {
@@ -545,6 +576,7 @@ static void test_torture(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_prune),
         cmocka_unit_test(test_against_brute_force),
         cmocka_unit_test(test_uniform),
         cmocka_unit_test(test_errors),

@@ -49,7 +49,7 @@ int ws__load_constraints(struct ws__load *l, const struct ws__node *list,
 /* The default must keep the constraints on parameters alone. */
 int ws__load_check_default(struct ws__load *l, const struct ws__kernel *k);
 int ws__load_constraint(struct ws__load *l, const struct ws__node *text,
-                        const char *about, struct ws__kernel *k);
+                        const char *about, bool prune, struct ws__kernel *k);
 /* A list, or a list expression: distinct values of one type, as slots too. */
 int ws__load_values(struct ws__load *l, const struct ws__kernel *k,
                     const struct ws__node *n, struct ws__param *p);

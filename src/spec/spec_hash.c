@@ -75,8 +75,11 @@ static struct ws__hash mix_space(struct ws__hash h, const struct ws__kernel *k)
     for (size_t i = 0; i < k->nparam; i++)
         h = mix_param(h, &k->param[i]);
     h = ws__hash_u64(h, k->nconstraint);
-    for (size_t i = 0; i < k->nconstraint; i++)
+    for (size_t i = 0; i < k->nconstraint; i++) {
         h = ws__expr_meaning(h, k->constraint[i].expr);
+        if (k->constraint[i].prune)
+            h = ws__hash_str(h, "prune");
+    }
     return h;
 }
 

@@ -230,12 +230,13 @@ int ws__load_kernel_scope(struct ws__load *l, struct ws__kernel *k,
 }
 
 int ws__load_constraint(struct ws__load *l, const struct ws__node *text,
-                        const char *about, struct ws__kernel *k)
+                        const char *about, bool prune, struct ws__kernel *k)
 {
     struct ws__constraint *c = &k->constraint[k->nconstraint];
     size_t naxis = ws__kernel_param_slot(k, 0);
 
     c->about = about;
+    c->prune = prune;
     /* A foreign space (no op) may test numbers for their truth. */
     WS_TRY(ws__node_expr(l->ctx, l->arena, text, &k->scope,
                          k->op ? WS__CONDITION : WS__BOOL, &c->expr));
@@ -305,6 +306,26 @@ int ws__load_check_default(struct ws__load *l, const struct ws__kernel *k)
     return 0;
 }
 
+/* {require: C} or {prune: C}. */
+static int read_constraint(struct ws__load *l, const struct ws__node *c,
+                           const struct ws__node **text, bool *prune)
+{
+    const struct ws__node *both = ws__node_get(c, "require");
+
+    WS_TRY(ws__node_keys(l->ctx, c, "require prune about", "a constraint"));
+    *text = ws__node_get(c, "prune");
+    *prune = *text;
+    if (*text && both) {
+        ws__node_fail(l->ctx, *text,
+                      "a constraint cannot both require and "
+                      "prune");
+        return ws__hint(l->ctx, "'require' says what can run, 'prune' what is "
+                                "worth trying: make two of it");
+    }
+    return *text ? 0
+                 : ws__node_need(l->ctx, c, "require", "the constraint", text);
+}
+
 int ws__load_constraints(struct ws__load *l, const struct ws__node *list,
                          struct ws__kernel *k)
 {
@@ -315,16 +336,15 @@ int ws__load_constraints(struct ws__load *l, const struct ws__node *list,
     for (const struct ws__node *c = list->first; c; c = c->next) {
         const struct ws__node *text = c, *about = NULL;
         const char *words = NULL;
+        bool prune = false;
 
         if (c->kind == WS__MAP) {
-            WS_TRY(ws__node_keys(l->ctx, c, "require about", "a constraint"));
-            WS_TRY(
-                ws__node_need(l->ctx, c, "require", "the constraint", &text));
+            WS_TRY(read_constraint(l, c, &text, &prune));
             about = ws__node_get(c, "about");
         }
         if (about)
             WS_TRY(ws__node_str(l->ctx, about, "a text", &words));
-        WS_TRY(ws__load_constraint(l, text, words, k));
+        WS_TRY(ws__load_constraint(l, text, words, prune, k));
     }
     return 0;
 }

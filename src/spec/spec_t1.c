@@ -68,7 +68,7 @@ static int read_conditions(struct ws__load *l, const struct ws__node *list,
 
         WS_TRY(ws__node_want(l->ctx, c, WS__MAP, "a map for a condition"));
         WS_TRY(ws__node_need(l->ctx, c, "Expression", "the condition", &text));
-        WS_TRY(ws__load_constraint(l, text, NULL, k));
+        WS_TRY(ws__load_constraint(l, text, NULL, false, k));
     }
     return 0;
 }

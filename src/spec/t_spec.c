@@ -155,7 +155,8 @@ static void kernel_fields(void **state)
     assert_false(k->constraint[0].needs_axes);
     assert_true(k->constraint[1].needs_axes);
     assert_string_equal(k->constraint[1].about, "whole parts");
-    assert_true(k->constraint[3].needs_device);
+    assert_true(k->constraint[3].needs_device && k->constraint[3].prune);
+    assert_false(k->constraint[1].prune);
     assert_int_equal(k->range_hi[0], 4096);
     assert_int_equal(k->nscratch, 1);
     assert_true(k->scratch[0].zero);
