@@ -27,6 +27,7 @@ static json_t *to_json(const struct ws_device_info *d)
     cli_put(j, "is_cpu", json_boolean(d->is_cpu));
     cli_put(j, "by_name", json_boolean(d->by_name));
     cli_put(j, "extra", cli_text(d->extra));
+    cli_put(j, "place", cli_text(d->place));
     return j;
 }
 
@@ -74,8 +75,8 @@ static int run(struct cli *c, int argc, char **argv)
         usable += list[i].usable && !list[i].by_name;
         if (c->json)
             json_array_append_new(doc, to_json(&list[i]));
-        else
-            print(&list[i]);
+        else if (!i || !list[i].by_name || !list[i - 1].by_name)
+            print(&list[i]); /* of those for tests one is enough */
     }
     ws_devices_free(c->ctx, list);
     if (c->json)

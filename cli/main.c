@@ -129,7 +129,8 @@ int main(int argc, char **argv)
                             .log_user = &cli,
                             .worker_path = getenv("WAVESMITH_WORKER"),
                             .share_dir = getenv("WAVESMITH_SHARE"),
-                            .cache_dir = getenv("WAVESMITH_CACHE")};
+                            .cache_dir = getenv("WAVESMITH_CACHE"),
+                            .turn_dir = getenv("WAVESMITH_TURNS")};
     int rc;
 
     if (open_standard_files() < 0)

@@ -109,6 +109,8 @@ struct ws_ctx_opts {
     const char *worker_path; /* NULL: beside the executable, then libexec */
     const char *share_dir;   /* shipped operators; NULL: found as the worker */
     const char *cache_dir;   /* driver caches; NULL: .wavesmith/cache */
+    const char *turn_dir;    /* where processes wait for their turn on a device,
+                                the same for all; NULL: "/tmp" */
 };
 
 struct ws_ctx;
@@ -152,7 +154,8 @@ struct ws_device_info {
     uint32_t units, max_threads, vector_bytes;
     uint64_t memory_bytes, max_alloc_bytes, cache_bytes, shared_bytes;
     int is_cpu;
-    int by_name; /* no real device: used only when it is named */
+    int by_name;    /* no real device: used only when it is named */
+    char place[64]; /* which hardware: "cpu", "pci 0000:1b:00"; may be "" */
 };
 
 /* Every device found and every one that is not usable. Free the list with

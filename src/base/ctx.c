@@ -73,7 +73,8 @@ struct ws_ctx *ws_ctx_new(const struct ws_ctx_opts *opts)
     ctx->stop = &ctx->own_stop;
     if (copy_path(ctx, &ctx->worker_path, o->worker_path) ||
         copy_path(ctx, &ctx->share_dir, o->share_dir) ||
-        copy_path(ctx, &ctx->cache_dir, o->cache_dir)) {
+        copy_path(ctx, &ctx->cache_dir, o->cache_dir) ||
+        copy_path(ctx, &ctx->turn_dir, o->turn_dir)) {
         ws_ctx_free(ctx);
         return NULL;
     }
@@ -90,6 +91,7 @@ struct ws_ctx *ws__ctx_child(struct ws_ctx *parent)
         .worker_path = parent->worker_path,
         .share_dir = parent->share_dir,
         .cache_dir = parent->cache_dir,
+        .turn_dir = parent->turn_dir,
     };
     struct ws_ctx *ctx = ws_ctx_new(&o);
 
@@ -109,6 +111,7 @@ void ws_ctx_free(struct ws_ctx *ctx)
     ws__free(ctx, ctx->worker_path);
     ws__free(ctx, ctx->share_dir);
     ws__free(ctx, ctx->cache_dir);
+    ws__free(ctx, ctx->turn_dir);
     a.free(a.user, ctx);
 }
 

@@ -23,8 +23,8 @@ struct ws_ctx {
     struct ws_alloc alloc;
     ws_log_fn *log;
     void *log_user;
-    char *worker_path, *share_dir, *cache_dir; /* NULL: default */
-    struct ws__stop *stop;                     /* own_stop, or the parent's */
+    char *worker_path, *share_dir, *cache_dir, *turn_dir; /* NULL: default */
+    struct ws__stop *stop; /* own_stop, or the parent's */
     struct ws__stop own_stop;
     struct ws_error err;
 };

@@ -33,6 +33,9 @@ struct ws__device_info {
     uint32_t max_block[3];
     uint64_t max_grid[3]; /* 0: no limit known */
     char extra[512];      /* anything else worth showing, "key: value; ..." */
+    /* Which piece of hardware it is, the same for every driver: "cpu",
+     * "pci 0000:1b:00". Empty: its name is all that is known. */
+    char place[64];
 };
 
 struct ws__device_list {

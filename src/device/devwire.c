@@ -108,6 +108,7 @@ void ws__get_info(struct ws__reader *r, struct ws__device_info *info)
     TERMINATE(info->name);
     TERMINATE(info->reason);
     TERMINATE(info->extra);
+    TERMINATE(info->place);
     TERMINATE(info->id.device);
     TERMINATE(info->id.driver);
     TERMINATE(info->id.compiler);

@@ -83,6 +83,30 @@ void ws__measure_lose(struct ws__measure *m)
     ws__measure_forget_modules(m);
 }
 
+/* Devices that are for tests stand for no hardware. */
+static void open_turn(struct ws__measure *m)
+{
+    const struct ws__device_ops *ops = ws__device_find(m->info.id.family);
+
+    if (ops && !ops->by_name)
+        ws__turn_open(m->ctx, m->ctx->turn_dir,
+                      m->info.place[0] ? m->info.place : m->info.name,
+                      &m->turn);
+}
+
+/* Where building and the reference use the processors that are measured, a
+ * turn is a whole question; elsewhere the time in which candidates run. */
+static int take_turn(struct ws__measure *m, bool whole)
+{
+    return m->info.id.is_cpu == whole ? ws__turn_take(m->ctx, &m->turn) : 0;
+}
+
+static void give_turn(struct ws__measure *m, bool whole)
+{
+    if (m->info.id.is_cpu == whole)
+        ws__turn_give(&m->turn);
+}
+
 static int open_once(struct ws__measure *m)
 {
     const struct ws__device_info *info;
@@ -94,6 +118,7 @@ static int open_once(struct ws__measure *m)
     if (!m->info.name[0]) {
         m->info = *info;
         m->raw_identity = info->id.hash;
+        open_turn(m);
         return 0;
     }
     if (ws__hash_eq(info->id.hash, m->raw_identity))
@@ -229,9 +254,8 @@ static int set_up(struct ws__measure *m, struct ws__subject *s, size_t n,
     return 0;
 }
 
-static int judge_and_time(struct ws__measure *m, struct ws__subject *s,
-                          size_t n, const struct ws__question *q,
-                          struct ws__bufs *b)
+static int judge_in_turn(struct ws__measure *m, struct ws__subject *s, size_t n,
+                         const struct ws__question *q, struct ws__bufs *b)
 {
     enum ws__effort effort = q->pair ? WS__CONFIRM : q->effort;
     unsigned gen = m->gen;
@@ -254,6 +278,18 @@ static int judge_and_time(struct ws__measure *m, struct ws__subject *s,
     for (size_t i = 0; i < n; i++)
         s[i].t->did |= WS__WANT_TIME;
     return ws__measure_time(m, b, s, n, effort);
+}
+
+static int judge_and_time(struct ws__measure *m, struct ws__subject *s,
+                          size_t n, const struct ws__question *q,
+                          struct ws__bufs *b)
+{
+    int rc = take_turn(m, false);
+
+    if (rc >= 0)
+        rc = judge_in_turn(m, s, n, q, b);
+    give_turn(m, false);
+    return rc;
 }
 
 /* Runs the stages for n subjects that are not judged yet. */
@@ -454,12 +490,14 @@ static int answer(void *self, const struct ws__question *q,
 {
     struct ws__measure *m = self;
     struct ws__subject s[2];
-    uint64_t start = ws__now_ns();
     size_t n = q->pair ? 2 : 1;
+    uint64_t start;
     int rc;
 
     memset(s, 0, sizeof(s));
     WS_TRY(ws__check_stop(m->ctx));
+    WS_TRY(take_turn(m, true));
+    start = ws__now_ns();
     rc = begin(m, q, n, out, s);
     if (rc >= 0)
         rc = all_stages(m, s, n, q);
@@ -468,12 +506,19 @@ static int answer(void *self, const struct ws__question *q,
         ws__recipe_clear(m->ctx, &s[i].recipe);
         ws__free(m->ctx, s[i].plan);
     }
+    give_turn(m, true);
     return rc;
 }
 
 static int prefetch(void *self, const struct ws__question *q, size_t n)
 {
-    return ws__measure_prefetch(self, q, n);
+    struct ws__measure *m = self;
+    int rc;
+
+    WS_TRY(take_turn(m, true));
+    rc = ws__measure_prefetch(m, q, n);
+    give_turn(m, true);
+    return rc;
 }
 
 static const struct ws__identity *identity(void *self)
@@ -597,6 +642,7 @@ int ws__measure_open_with(struct ws_ctx *ctx,
     if (opts)
         m->opts = *opts;
     m->queue_end = &m->queue;
+    m->turn = WS__TURN_NONE;
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->work, NULL);
     pthread_cond_init(&m->done, NULL);
@@ -638,6 +684,7 @@ void ws__measure_close(struct ws__measure *m)
     ws__measure_free_jobs(m);
     ws__measure_lose(m);
     ws__problem_free(m->problem);
+    ws__turn_close(&m->turn);
     if (m->ref)
         m->deps.reference_close(m->ref);
     for (size_t i = 0; m->instance && i < m->nworkload; i++)

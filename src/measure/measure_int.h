@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 
+#include "base/turn.h"
 #include "measure/measure.h"
 
 #define WS__SETS 3 /* odd: order in a pair and buffer set stay independent */
@@ -103,6 +104,7 @@ struct ws__measure {
     bool broken;       /* what failed last was the device's compiler */
     struct ws__device_info info;
     struct ws__hash raw_identity; /* before the protocol was added */
+    struct ws__turn turn; /* with other processes, on the same hardware */
 
     struct ws__reference *ref;
     struct ws__problem *problem; /* of the last verdict, or NULL */

@@ -432,6 +432,40 @@ static void pairs_and_cold(void **state)
     t_case_free(c);
 }
 
+/* While another process has the device nothing is measured, nor is anybody
+ * to blame. */
+static void waits_for_its_turn(void **state)
+{
+    struct t_case *c = new_case(VARIANTS);
+    struct ws__question q = t_question(1, 0, 0);
+    struct ws__trial t[2];
+    struct ws__turn other;
+    char dir[] = "/tmp/t_turns.XXXXXX";
+    struct ws__measure *m;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    ctx->turn_dir = ws__strdup(ctx, dir);
+    m = open_or_skip(c);
+    if (!m)
+        return;
+    ws__turn_open(ctx, dir, ws__measure_device(m)->place, &other);
+    assert_int_equal(ws__turn_take(ctx, &other), 0);
+    ws_ctx_set_timeout(ctx, 100000000);
+    assert_int_equal(t_answer(m, &q, t), WS_ETIMEOUT);
+    assert_int_equal(t[0].verdict, WS__V_NONE);
+    ws_ctx_set_timeout(ctx, 0);
+    ws__turn_give(&other);
+    t_clear(ctx, t);
+    assert_int_equal(t_answer(m, &q, t), 0);
+    assert_int_equal(t[0].verdict, WS__V_OK);
+    assert_int_equal(ws__turn_take(ctx, &other), 0); /* given back */
+    ws__turn_close(&other);
+    t_clear(ctx, t);
+    ws__measure_close(m);
+    t_case_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -443,6 +477,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(kept_in_local_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(killed_from_outside, setup, teardown),
         cmocka_unit_test_setup_teardown(pairs_and_cold, setup, teardown),
+        cmocka_unit_test_setup_teardown(waits_for_its_turn, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@ static void convert(const struct ws__device_info *d, struct ws_device_info *o)
     copy_text(o->driver, sizeof(o->driver), d->id.driver);
     copy_text(o->compiler, sizeof(o->compiler), d->id.compiler);
     copy_text(o->extra, sizeof(o->extra), d->extra);
+    copy_text(o->place, sizeof(o->place), d->place);
     ops = ws__device_find(d->id.family);
     o->by_name = ops && ops->by_name;
     o->usable = d->usable;

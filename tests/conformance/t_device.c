@@ -843,7 +843,7 @@ static void names_are_checked(void **state)
                {"null:x", WS_EINVAL},
                {"isolate:xyz", WS_ENODEVICE},
                {"", WS_ENODEVICE},
-               {"isolate:null:3", WS_ENODEVICE}};
+               {"isolate:null:4", WS_ENODEVICE}};
     struct ws_ctx *ctx = t_ctx(NULL);
     struct ws__device dev;
 

@@ -34,6 +34,7 @@
 #include "base/banned.h"
 
 #define ALIGN ((uint64_t)64)
+#define DEVICES 4u
 #define MAX_WORDS 16
 #define MAX_DEFINES 256
 /* Room for "oob" to land in, whatever guard was asked for. */
@@ -80,12 +81,15 @@ struct null_device {
 
 /* --- what it is --------------------------------------------------------- */
 
-static void fill_info(struct ws__device_info *info)
+/* Number 0 shares the host's processors, as an OpenCL device on a CPU does;
+ * the others are cards of one model. */
+static void fill_info(uint32_t index, struct ws__device_info *info)
 {
     struct ws__identity *id = &info->id;
 
     memset(info, 0, sizeof(*info));
-    snprintf(info->name, sizeof(info->name), "null:0");
+    snprintf(info->name, sizeof(info->name), "null:%u", (unsigned)index);
+    snprintf(info->place, sizeof(info->place), "null %u", (unsigned)index);
     snprintf(id->device, sizeof(id->device), "null device");
     snprintf(id->driver, sizeof(id->driver), "1");
     snprintf(id->compiler, sizeof(id->compiler), "1");
@@ -97,7 +101,7 @@ static void fill_info(struct ws__device_info *info)
     id->cache_bytes = (uint64_t)1 << 20;
     id->shared_bytes = 65536;
     id->vector_bytes = 16;
-    id->is_cpu = true;
+    id->is_cpu = !index;
     ws__identity_seal(id);
     info->usable = true;
     info->max_alloc_bytes = MAX_ALLOC_BYTES;
@@ -108,9 +112,13 @@ static void fill_info(struct ws__device_info *info)
 static int null_probe(struct ws_ctx *ctx, struct ws__device_list *out)
 {
     struct ws__device_info info;
+    int rc = 0;
 
-    fill_info(&info);
-    return ws__device_list_add(ctx, out, &info);
+    for (uint32_t i = 0; i < DEVICES && rc >= 0; i++) {
+        fill_info(i, &info);
+        rc = ws__device_list_add(ctx, out, &info);
+    }
+    return rc;
 }
 
 static int null_open(struct ws_ctx *ctx, uint32_t index, const char *cache_dir,
@@ -120,14 +128,14 @@ static int null_open(struct ws_ctx *ctx, uint32_t index, const char *cache_dir,
 
     (void)cache_dir;
     *dev = NULL;
-    if (index > 0)
+    if (index >= DEVICES)
         return ws__fail(ctx, WS_ENODEVICE, "no device 'null:%u'",
                         (unsigned)index);
     d = ws__alloc(ctx, 1, sizeof(*d));
     if (!d)
         return WS_ENOMEM;
     d->ctx = ctx;
-    fill_info(&d->info);
+    fill_info(index, &d->info);
     *dev = d;
     return 0;
 }

@@ -57,6 +57,7 @@ struct ocl_region {
     X(PROGRAM_BINARY_SIZES, 0x1165)                                            \
     X(PROGRAM_BINARIES, 0x1166)                                                \
     X(PROGRAM_BUILD_LOG, 0x1183)                                               \
+    X(DEVICE_PCI_BUS_INFO_KHR, 0x410F)                                         \
     X(KERNEL_NUM_ARGS, 0x1191)                                                 \
     X(KERNEL_WORK_GROUP_SIZE, 0x11B0)                                          \
     X(KERNEL_LOCAL_MEM_SIZE, 0x11B2)                                           \

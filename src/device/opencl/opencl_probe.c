@@ -138,6 +138,19 @@ static void describe_identity(struct asking *a, struct ws__identity *id)
     ws__identity_seal(id);
 }
 
+/* By the extension cl_khr_pci_bus_info; a driver without it is no fault, so
+ * its failure is not noted. */
+static void describe_place(struct asking *a, bool is_cpu, char *out, size_t n)
+{
+    uint32_t pci[4] = {0}; /* domain, bus, device, function */
+
+    if (is_cpu)
+        snprintf(out, n, "cpu");
+    else if (!a->api->GetDeviceInfo(a->dev, OCL_DEVICE_PCI_BUS_INFO_KHR,
+                                    sizeof(pci), pci, NULL))
+        snprintf(out, n, "pci %04x:%02x:%02x", pci[0], pci[1], pci[2]);
+}
+
 /* What the walk finds. */
 struct found {
     struct ws__device_info info;
@@ -153,6 +166,7 @@ static void describe_usable(struct asking *a, struct found *f)
 
     out->usable = true;
     describe_identity(a, &out->id);
+    describe_place(a, out->id.is_cpu, out->place, sizeof(out->place));
     out->max_alloc_bytes = device_u64(a, OCL_DEVICE_MAX_MEM_ALLOC_SIZE);
     device_get(a, OCL_DEVICE_MAX_WORK_ITEM_SIZES, items, sizeof(items));
     for (int i = 0; i < 3; i++)

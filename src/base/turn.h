@@ -1,0 +1,34 @@
+/*
+ * turn.h: turns between processes: who holds one works, the others wait.
+ *
+ * A turn is a lock on a small file in a folder that all users share. The
+ * system gives it back when its process dies, whatever way, so nothing has to
+ * be cleaned up. Threads of one process that open it each for themselves wait
+ * for each other as processes do.
+ *
+ * It is a courtesy that keeps measurements apart, no protection: where the
+ * file cannot be had, the work goes on without and a warning is logged.
+ */
+#ifndef WS_TURN_H
+#define WS_TURN_H
+
+#include "base/ctx.h"
+
+struct ws__turn {
+    int fd; /* -1: none, taking succeeds at once */
+    bool taken, told;
+    char what[96]; /* for messages */
+};
+
+#define WS__TURN_NONE ((struct ws__turn){.fd = -1})
+
+/* `what` names the thing, the same in every process: "cpu". `dir` NULL:
+ * "/tmp". Never fails: without a file the turn is none. */
+void ws__turn_open(struct ws_ctx *ctx, const char *dir, const char *what,
+                   struct ws__turn *out);
+/* Waits, until ws__check_stop says stop: its code. Taking twice is once. */
+int ws__turn_take(struct ws_ctx *ctx, struct ws__turn *t);
+void ws__turn_give(struct ws__turn *t);
+void ws__turn_close(struct ws__turn *t);
+
+#endif
