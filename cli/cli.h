@@ -33,11 +33,17 @@ enum cli_kind {
     CLI_U64,    /* uint64_t */
     CLI_TIME,   /* uint64_t ns, from "90s", "5m", "1h", "250ms" */
     CLI_BUDGET, /* struct cli_budget, from "80" (trials) or a time */
+    CLI_LIST,   /* struct cli_list: each time it is given, one more */
     CLI_GROUP   /* a heading in the help */
 };
 
 struct cli_budget {
     uint64_t trials, ns;
+};
+
+struct cli_list {
+    const char *item[16];
+    size_t n;
 };
 
 struct cli_opt {

@@ -274,12 +274,19 @@ static bool parse_time(const char *s, uint64_t *ns)
 static int store_value(struct cli *c, const struct cli_opt *o, const char *v)
 {
     struct cli_budget *b = o->into;
+    struct cli_list *list = o->into;
     const char *end;
 
     switch (o->kind) {
     case CLI_TEXT:
         *(const char **)o->into = v;
         return -1;
+    case CLI_LIST:
+        if (list->n < sizeof(list->item) / sizeof(list->item[0])) {
+            list->item[list->n++] = v;
+            return -1;
+        }
+        return cli_usage(c, NULL, "--%s is given too often", o->name);
     case CLI_U64:
         if (parse_u64(v, o->into, &end) && !*end)
             return -1;

@@ -319,6 +319,7 @@ static int run(struct cli *c, int argc, char **argv)
     static char details[2048];
     struct cli_cmd cmd = cli_cmd_tune;
     struct cli_budget budget = {0};
+    struct cli_list devices = {0};
     struct view view = {.columns = cli_columns()};
     struct ws_tune_opts o = {.size = sizeof(o),
                              .progress = on_progress,
@@ -327,7 +328,9 @@ static int run(struct cli *c, int argc, char **argv)
     const char *workloads = NULL, *pos[1];
     uint64_t builders = 0;
     const struct cli_opt opts[] = {
-        {"device", "D", "as 'wavesmith devices' names it", CLI_TEXT, &o.device},
+        {"device", "D",
+         "as 'wavesmith devices' names it; again for more of a model", CLI_LIST,
+         &devices},
         {"strategy", "S", "hill, random, grid (default hill)", CLI_TEXT,
          &o.strategy},
         {"budget", "N|TIME", "trials (default 100) or a time such as 90s",
@@ -354,6 +357,8 @@ static int run(struct cli *c, int argc, char **argv)
         return rc;
     o.budget_trials = budget.trials;
     o.budget_ns = budget.ns;
+    o.devices = devices.item;
+    o.ndevice = devices.n;
     o.builders = (unsigned)builders;
     if (ws_spec_open(c->ctx, pos[0], workloads, &spec) < 0)
         return cli_error(c);

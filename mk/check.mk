@@ -15,7 +15,7 @@ check: deps
 
 # Under the thread sanitiser: what runs threads of ours. Not what runs PoCL: its
 # threads and its compiler are not instrumented.
-THREADED = $(filter %/t_measure %/reference/t_reference %/t_generate \
+THREADED = $(filter %/t_measure %/t_fleet %/reference/t_reference %/t_generate \
     %/t_wsrt_pick %/t_wire, $(TESTS))
 test-threads: all $(THREADED)
 	@BUILD=$(B) SAN=$(SAN) tests/run $(THREADED)

@@ -250,6 +250,10 @@ struct ws_tune_opts {
     unsigned parallel, builders; /* 0: chosen */
     void (*progress)(void *user, const struct ws_tune_progress *p);
     void *user;
+    /* Several devices of one model, instead of `device`: each with a worker
+     * of its own; they share the questions. */
+    const char *const *devices;
+    size_t ndevice; /* 0: `device` */
 };
 
 struct ws_tune_row {

@@ -6,6 +6,7 @@
 #define WS_T_BASE_H
 
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,7 +31,8 @@
 /* An allocator that counts live blocks and fails the n-th call (1-based; 0:
  * never), once or from then on. */
 struct t_alloc {
-    long live, calls, fail_at;
+    atomic_long live, calls; /* threads may share it */
+    long fail_at;
     bool for_ever;
 };
 
@@ -38,9 +40,10 @@ static inline void *t_realloc(void *user, void *p, size_t n)
 {
     struct t_alloc *a = user;
 
-    a->calls++;
+    long call = ++a->calls;
+
     if (a->fail_at &&
-        (a->calls == a->fail_at || (a->for_ever && a->calls > a->fail_at)))
+        (call == a->fail_at || (a->for_ever && call > a->fail_at)))
         return NULL;
     void *q = realloc(p, n);
     if (q && !p)

@@ -654,23 +654,23 @@ int ws__measure_open_with(struct ws_ctx *ctx,
     return rc;
 }
 
+const struct ws__measure_deps ws__measure_real = {
+    .device_open = ws__device_open,
+    .device_close = ws__device_close,
+    .reference_open = ws__reference_open,
+    .reference_close = ws__reference_close,
+    .reference_run = ws__reference_run,
+    .problem_fill = ws__problem_fill,
+};
+
 int ws__measure_open(struct ws_ctx *ctx, const struct ws__op *op,
                      const struct ws__kernel *kernel, size_t nkernel,
                      const struct ws__workload *workload, size_t nworkload,
                      const struct ws__measure_opts *opts,
                      struct ws__measure **out)
 {
-    static const struct ws__measure_deps real = {
-        .device_open = ws__device_open,
-        .device_close = ws__device_close,
-        .reference_open = ws__reference_open,
-        .reference_close = ws__reference_close,
-        .reference_run = ws__reference_run,
-        .problem_fill = ws__problem_fill,
-    };
-
-    return ws__measure_open_with(ctx, &real, op, kernel, nkernel, workload,
-                                 nworkload, opts, out);
+    return ws__measure_open_with(ctx, &ws__measure_real, op, kernel, nkernel,
+                                 workload, nworkload, opts, out);
 }
 
 void ws__measure_close(struct ws__measure *m)

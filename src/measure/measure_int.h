@@ -40,6 +40,8 @@ struct ws__measure_deps {
                         uint64_t seed, unsigned threads);
 };
 
+extern const struct ws__measure_deps ws__measure_real;
+
 int ws__measure_open_with(struct ws_ctx *ctx,
                           const struct ws__measure_deps *deps,
                           const struct ws__op *op,
@@ -47,6 +49,16 @@ int ws__measure_open_with(struct ws_ctx *ctx,
                           const struct ws__workload *workload, size_t nworkload,
                           const struct ws__measure_opts *opts,
                           struct ws__measure **out);
+
+/* fleet.c */
+struct ws__fleet;
+int ws__fleet_open_with(struct ws_ctx *ctx, const struct ws__measure_deps *deps,
+                        const struct ws__op *op,
+                        const struct ws__kernel *kernel, size_t nkernel,
+                        const struct ws__workload *workload, size_t nworkload,
+                        const struct ws__measure_opts *opts,
+                        const char *const *device, size_t n,
+                        struct ws__fleet **out);
 
 /* All that a device needs to compile a candidate. */
 struct ws__recipe {

@@ -28,10 +28,9 @@ int ws__plan_workload(struct ws_spec *spec, const char *text,
                       struct ws__workload *out);
 /* The specification must have an op and kernels that can be launched. */
 int ws__plan_need_op(struct ws_spec *spec, const char *command);
-/* Opens the measuring evaluator; the driver's cache goes to the project. */
-int ws__plan_measure(struct ws_spec *spec, const struct ws__workload *w,
-                     size_t nw, const char *device, const char *cache,
-                     unsigned builders, uint64_t seed,
-                     struct ws__measure **out);
+/* For the measuring evaluator: the cache mode, and the driver's cache, which
+ * goes to the project. */
+int ws__plan_measure_opts(struct ws_spec *spec, const char *cache,
+                          struct ws__measure_opts *o);
 
 #endif

@@ -153,6 +153,9 @@ static int session_start(struct ws_spec *spec, const struct ws_run_opts *o,
                          struct session **out)
 {
     struct session *s = ws__alloc(spec->ctx, 1, sizeof(*s));
+    struct ws__measure_opts mo = {.device = o->device,
+                                  .builders = 1,
+                                  .seed = o->seed};
     int rc;
 
     *out = s;
@@ -164,8 +167,9 @@ static int session_start(struct ws_spec *spec, const struct ws_run_opts *o,
     WS_TRY_DONE(o->workload ? ws__plan_workload(spec, o->workload, &s->w)
                             : first_workload(spec, &s->q.a, &s->w));
     WS_TRY_DONE(ws__instance_make(spec->ctx, spec->s->op, &s->w, &s->in));
-    WS_TRY_DONE(ws__plan_measure(spec, &s->w, 1, o->device, o->cache, 1,
-                                 o->seed, &s->m));
+    WS_TRY_DONE(ws__plan_measure_opts(spec, o->cache, &mo));
+    WS_TRY_DONE(ws__measure_open(spec->ctx, spec->s->op, spec->s->kernel,
+                                 spec->s->nkernel, &s->w, 1, &mo, &s->m));
     s->q.id = 1;
     return 0;
 done:

@@ -15,12 +15,14 @@
 
 #define DEFAULT_BUDGET_TRIALS 100u
 #define DEFAULT_STRATEGY "hill"
+#define PARALLEL 4u /* questions asked ahead for each device */
 
 struct tune {
     struct ws_ctx *ctx;
     struct ws_spec *spec;
     const struct ws_tune_opts *o;
-    struct ws__measure *m;
+    struct ws__fleet *fleet;
+    struct ws__measure *m; /* of its first device */
     struct ws__store *store;
     struct ws__space **space;
     size_t nspace;
@@ -29,6 +31,11 @@ struct tune {
     uint64_t unfit;      /* candidates that the resource filter removed */
     char unfit_why[256]; /* the first of them */
 };
+
+static size_t ndevice(const struct ws_tune_opts *o)
+{
+    return o->ndevice ? o->ndevice : 1;
+}
 
 const char *ws_verdict_name(unsigned index)
 {
@@ -97,6 +104,21 @@ static void on_progress(void *user, const struct ws__progress *p)
     ws__buf_free(&config);
 }
 
+static int open_devices(struct tune *t)
+{
+    const struct ws_tune_opts *o = t->o;
+    const struct ws__spec *s = t->spec->s;
+    struct ws__measure_opts mo = {.builders = o->builders, .seed = o->seed};
+
+    WS_TRY(ws__plan_measure_opts(t->spec, o->cache, &mo));
+    WS_TRY(ws__fleet_open(t->ctx, s->op, s->kernel, s->nkernel, s->workload,
+                          s->nworkload, &mo,
+                          o->ndevice ? o->devices : &o->device, ndevice(o),
+                          &t->fleet));
+    t->m = ws__fleet_first(t->fleet);
+    return 0;
+}
+
 static int make_spaces(struct tune *t)
 {
     struct ws__spec *s = t->spec->s;
@@ -124,7 +146,7 @@ static int open_store(struct tune *t)
 {
     struct ws_ctx *ctx = t->ctx;
     const struct ws__identity *id = &ws__measure_device(t->m)->id;
-    struct ws__evaluator ev = ws__measure_evaluator(t->m);
+    struct ws__evaluator ev = ws__fleet_evaluator(t->fleet);
     char *path = t->o->store ? ws__strdup(ctx, t->o->store)
                              : ws__path_join(ctx, t->spec->project, "store.db");
     int rc;
@@ -152,7 +174,7 @@ static int need_workloads(struct tune *t)
 static int search(struct tune *t, const char *strategy)
 {
     struct ws__spec *s = t->spec->s;
-    struct ws__evaluator ev = ws__measure_evaluator(t->m);
+    struct ws__evaluator ev = ws__fleet_evaluator(t->fleet);
     struct ws__journal j = ws__store_journal(t->store);
     struct ws__problem_space p = {
         .ctx = t->ctx,
@@ -170,7 +192,8 @@ static int search(struct tune *t, const char *strategy)
         .seed = t->o->seed,
         .budget_trials = t->o->budget_trials,
         .budget_ns = t->o->budget_ns,
-        .parallel = t->o->parallel ? t->o->parallel : 4,
+        .parallel = t->o->parallel ? t->o->parallel
+                                   : PARALLEL * (unsigned)ndevice(t->o),
         .progress = t->o->progress ? on_progress : NULL,
         .user = t,
     };
@@ -191,7 +214,7 @@ static void tune_end(struct tune *t)
         ws__space_free(t->space ? t->space[i] : NULL);
     ws__free(t->ctx, t->space);
     ws__store_close(t->store);
-    ws__measure_close(t->m);
+    ws__fleet_close(t->fleet);
 }
 
 /* A pack that cannot be written is better known before hours of work. */
@@ -231,9 +254,7 @@ int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
     }
     WS_TRY(check_pack_path(t.ctx, opts->pack));
     WS_TRY(ws__fs_mkdirs(t.ctx, spec->project));
-    WS_TRY_DONE(ws__plan_measure(spec, spec->s->workload, spec->s->nworkload,
-                                 opts->device, opts->cache, opts->builders,
-                                 opts->seed, &t.m));
+    WS_TRY_DONE(open_devices(&t));
     WS_TRY_DONE(open_store(&t));
     WS_TRY_DONE(make_spaces(&t));
     WS_TRY_DONE(search(&t, strategy));

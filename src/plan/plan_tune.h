@@ -2,6 +2,7 @@
 #ifndef WS_PLAN_TUNE_H
 #define WS_PLAN_TUNE_H
 
+#include "measure/fleet.h"
 #include "pack/pack.h"
 #include "plan/plan.h"
 #include "search/search.h"

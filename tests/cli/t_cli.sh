@@ -145,5 +145,10 @@ mkdir "$tmp/ro" && chmod 555 "$tmp/ro"
 if [ "$(id -u)" -ne 0 ]; then
     expect "unwritable store" 3 "$ws" tune $k --store "$tmp/ro/x/s.db" --budget 1
 fi
+cpu=$("$ws" devices | awk '/^opencl:/ {print $1; exit}')
+expect "one device twice" 2 "$ws" tune $k --workloads examples/own-kernel/shapes.yaml --store "$tmp/d.db" --budget 1 --device "$cpu" --device "$cpu"
+check "it says so" grep -q "same hardware" "$tmp/err"
+expect "devices that differ" 2 "$ws" tune $k --workloads examples/own-kernel/shapes.yaml --store "$tmp/d.db" --budget 1 --device null:0 --device null:1
+check "a tune for each" grep -q "run a tune for each" "$tmp/err"
 expect "store path is a folder" 3 "$ws" tune $k --workloads examples/own-kernel/shapes.yaml --store "$tmp" --budget 1
 finish
