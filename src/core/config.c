@@ -17,6 +17,12 @@
 
 #define MAX_TEXT ((size_t)1 << 16)
 
+void ws__kernel_bind(struct ws__kernel *k, bool is_cpu)
+{
+    for (size_t i = 0; i < k->nparam; i++)
+        k->param[i].dflt = k->param[i].dflt_of[is_cpu];
+}
+
 void ws__config_default(const struct ws__kernel *k, struct ws__config *out)
 {
     memset(out, 0, sizeof(*out));

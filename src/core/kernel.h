@@ -40,6 +40,8 @@ struct ws__param {
     struct ws__value *value;
     union wsrt_value *slot; /* the same values as slots */
     size_t nvalue, dflt;
+    size_t dflt_of[2]; /* on other devices, on a processor; see
+                          ws__kernel_bind */
     bool structural;
     struct ws__loc loc;
 };
@@ -125,6 +127,10 @@ struct ws__config {
     uint16_t at[WS__MAX_PARAMS];
 };
 
+/* The defaults for a kind of device; a kernel as it is loaded has those of a
+ * processor. The one function that changes a loaded kernel: not while others
+ * use it. */
+void ws__kernel_bind(struct ws__kernel *k, bool is_cpu);
 void ws__config_default(const struct ws__kernel *k, struct ws__config *out);
 bool ws__config_eq(const struct ws__config *a, const struct ws__config *b);
 /* "BM=64,BN=32" in parameter order. */

@@ -20,7 +20,8 @@ struct ws__measure_opts {
 
 struct ws__measure;
 
-/* kernels, workloads: arrays that questions index; must outlive it. */
+/* kernels, workloads: arrays that questions index; must outlive it. They are
+ * read when a question names them. */
 int ws__measure_open(struct ws_ctx *ctx, const struct ws__op *op,
                      const struct ws__kernel *kernel, size_t nkernel,
                      const struct ws__workload *workload, size_t nworkload,

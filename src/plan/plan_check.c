@@ -162,14 +162,16 @@ static int session_start(struct ws_spec *spec, const struct ws_run_opts *o,
     if (!s)
         return WS_ENOMEM;
     WS_TRY_DONE(ws__plan_need_op(spec, command));
+    WS_TRY_DONE(ws__plan_measure_opts(spec, o->cache, &mo));
+    /* The device first: defaults depend on it. */
+    WS_TRY_DONE(ws__measure_open(spec->ctx, spec->s->op, spec->s->kernel,
+                                 spec->s->nkernel, &s->w, 1, &mo, &s->m));
+    ws__plan_bind(spec, s->m);
     WS_TRY_DONE(choose(spec, o, o->config, &s->q.a));
     WS_TRY_DONE(choose(spec, o, against, &s->q.b));
     WS_TRY_DONE(o->workload ? ws__plan_workload(spec, o->workload, &s->w)
                             : first_workload(spec, &s->q.a, &s->w));
     WS_TRY_DONE(ws__instance_make(spec->ctx, spec->s->op, &s->w, &s->in));
-    WS_TRY_DONE(ws__plan_measure_opts(spec, o->cache, &mo));
-    WS_TRY_DONE(ws__measure_open(spec->ctx, spec->s->op, spec->s->kernel,
-                                 spec->s->nkernel, &s->w, 1, &mo, &s->m));
     s->q.id = 1;
     return 0;
 done:

@@ -186,6 +186,12 @@ int ws__plan_need_op(struct ws_spec *spec, const char *command)
     return 0;
 }
 
+void ws__plan_bind(struct ws_spec *spec, struct ws__measure *m)
+{
+    for (size_t i = 0; i < spec->s->nkernel; i++)
+        ws__kernel_bind(&spec->s->kernel[i], ws__measure_device(m)->id.is_cpu);
+}
+
 int ws__plan_measure_opts(struct ws_spec *spec, const char *cache,
                           struct ws__measure_opts *o)
 {

@@ -116,6 +116,7 @@ static int open_devices(struct tune *t)
                           o->ndevice ? o->devices : &o->device, ndevice(o),
                           &t->fleet));
     t->m = ws__fleet_first(t->fleet);
+    ws__plan_bind(t->spec, t->m);
     return 0;
 }
 

@@ -47,7 +47,7 @@ int ws__load_params(struct ws__load *l, const struct ws__node *map,
 int ws__load_constraints(struct ws__load *l, const struct ws__node *list,
                          struct ws__kernel *k);
 /* The default must keep the constraints on parameters alone. */
-int ws__load_check_default(struct ws__load *l, const struct ws__kernel *k);
+int ws__load_check_default(struct ws__load *l, struct ws__kernel *k);
 int ws__load_constraint(struct ws__load *l, const struct ws__node *text,
                         const char *about, bool prune, struct ws__kernel *k);
 /* A list, or a list expression: distinct values of one type, as slots too. */

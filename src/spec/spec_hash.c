@@ -63,7 +63,9 @@ struct ws__hash ws__op_meaning(const struct ws__op *op)
 static struct ws__hash mix_param(struct ws__hash h, const struct ws__param *p)
 {
     h = ws__hash_u64(ws__hash_str(h, p->name), (uint64_t)p->type);
-    h = ws__hash_u64(ws__hash_u64(h, p->nvalue), p->dflt);
+    h = ws__hash_u64(ws__hash_u64(h, p->nvalue), p->dflt_of[1]);
+    if (p->dflt_of[0] != p->dflt_of[1])
+        h = ws__hash_u64(ws__hash_str(h, "gpu"), p->dflt_of[0]);
     for (size_t i = 0; i < p->nvalue; i++)
         h = ws__value_meaning(h, &p->value[i]);
     return ws__hash_u64(h, p->structural);

@@ -129,28 +129,56 @@ int ws__load_values(struct ws__load *l, const struct ws__kernel *k,
     return finish_values(l, n, k->scope.strings, p);
 }
 
-bool ws__load_default(const struct ws__value *v, struct ws__param *p)
+static bool find_value(const struct ws__param *p, const struct ws__value *v,
+                       size_t *at)
 {
-    for (size_t i = 0; i < p->nvalue; i++)
-        if (ws__value_eq(&p->value[i], v)) {
-            p->dflt = i;
+    for (*at = 0; *at < p->nvalue; ++*at)
+        if (ws__value_eq(&p->value[*at], v))
             return true;
-        }
     return false;
 }
 
-static int read_default(struct ws__load *l, const struct ws__node *n,
-                        struct ws__param *p)
+bool ws__load_default(const struct ws__value *v, struct ws__param *p)
+{
+    size_t at;
+
+    if (!find_value(p, v, &at))
+        return false;
+    p->dflt = p->dflt_of[0] = p->dflt_of[1] = at;
+    return true;
+}
+
+static int read_one_default(struct ws__load *l, const struct ws__node *n,
+                            struct ws__param *p, size_t *at)
 {
     struct ws__value v;
 
     WS_TRY(ws__node_value(l->ctx, n, &v));
-    if (ws__load_default(&v, p))
+    if (find_value(p, &v, at))
         return 0;
     ws__node_fail(l->ctx, n,
                   "default %s of parameter '%s' is not among its values",
                   n->text, p->name);
     return ws__hint(l->ctx, "take one of 'values'");
+}
+
+/* A value, or {cpu: value, gpu: value}. */
+static int read_default(struct ws__load *l, const struct ws__node *n,
+                        struct ws__param *p)
+{
+    static const char *const kind[2] = {"gpu", "cpu"};
+
+    if (n->kind == WS__MAP)
+        WS_TRY(ws__node_keys(l->ctx, n, "cpu gpu", "a default"));
+    for (int i = 0; i < 2; i++) {
+        const struct ws__node *c = n;
+
+        if (n->kind == WS__MAP)
+            WS_TRY(ws__node_need(l->ctx, n, kind[i], "the default", &c));
+        WS_TRY(read_one_default(l, c, p, &p->dflt_of[i]));
+    }
+    p->dflt = p->dflt_of[1];
+    return 0;
 }
 
 static int read_param_map(struct ws__load *l, const struct ws__kernel *k,
@@ -285,7 +313,7 @@ static int broken_default(struct ws__load *l, const struct ws__kernel *k,
     return rc;
 }
 
-int ws__load_check_default(struct ws__load *l, const struct ws__kernel *k)
+static int check_default(struct ws__load *l, const struct ws__kernel *k)
 {
     union wsrt_value vars[WS__MAX_SLOTS], v;
     struct ws__config c;
@@ -302,6 +330,15 @@ int ws__load_check_default(struct ws__load *l, const struct ws__kernel *k)
             return ws__error_prefix(l->ctx, "the default values");
         if (!v.i)
             return broken_default(l, k, s->expr);
+    }
+    return 0;
+}
+
+int ws__load_check_default(struct ws__load *l, struct ws__kernel *k)
+{
+    for (int cpu = 0; cpu < 2; cpu++) {
+        ws__kernel_bind(k, cpu);
+        WS_TRY(check_default(l, k));
     }
     return 0;
 }

@@ -143,6 +143,10 @@ static void kernel_fields(void **state)
     assert_int_equal(k->noption, 1);
     assert_int_equal(k->nparam, 6);
     assert_int_equal(k->param[0].dflt, 1);
+    ws__kernel_bind(&s->kernel[0], false);
+    assert_int_equal(k->param[0].dflt, 2); /* BN is one for all */
+    assert_int_equal(k->param[1].dflt, 1);
+    ws__kernel_bind(&s->kernel[0], true);
     assert_int_equal(k->param[1].nvalue, 4);
     assert_int_equal(k->param[1].value[3].u.i, 64);
     assert_int_equal(k->param[1].dflt, 1);
