@@ -39,6 +39,14 @@ static int define_param(struct ws__buf *b, const struct ws__param *p,
     return ws__buf_puts(b, "\n");
 }
 
+/* A float is a float32 constant: device code has no use for doubles. */
+static int define_constant(struct ws__buf *b, const struct ws__constant *c)
+{
+    WS_TRY(ws__buf_printf(b, "#define %s ", c->name));
+    WS_TRY(ws__value_print(b, &c->value));
+    return ws__buf_puts(b, c->value.type == WS__FLOAT ? "f\n" : "\n");
+}
+
 static int define_axis(struct ws__buf *b, const struct ws__axis *a, int64_t v)
 {
     if (a->kind != WS__AXIS_TYPE)
@@ -69,6 +77,8 @@ static int add_source(struct ws__buf *b, const struct ws__kernel *k,
     for (size_t i = 0; op && in && i < op->naxis; i++)
         if (op->axis[i].kind != WS__AXIS_VAR || k->specialize >> i & 1)
             WS_TRY(define_axis(b, &op->axis[i], in->vars[i].i));
+    for (size_t i = 0; op && i < op->nconstant; i++)
+        WS_TRY(define_constant(b, &op->constant[i]));
     ws__buf_puts(b, "#line 1 \"");
     for (const char *s = base_name(k->source_file ? k->source_file : k->name);
          *s; s++)

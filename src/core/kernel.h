@@ -149,9 +149,11 @@ size_t ws__kernel_device_slot(const struct ws__kernel *k,
 
 /*
  * The text that is compiled: a prologue of #defines (parameters, type and
- * const axes, specialised axes) and the source. For a parameter P of value V:
+ * const axes, specialised axes, constants) and the source. For a parameter P of
+ * value V:
  * "#define P V" (bool 0/1, strings bare; a float gets a decimal point). For a
- * type axis T of bfloat16: "#define T_IS_BFLOAT16 1". Freed by ws__free.
+ * type axis T of bfloat16: "#define T_IS_BFLOAT16 1". For a constant of the
+ * op: "#define EPS 1e-05f", whole ones as they are. Freed by ws__free.
  */
 int ws__kernel_source(struct ws_ctx *ctx, const struct ws__kernel *k,
                       const struct ws__config *c, const struct ws__instance *in,

@@ -24,6 +24,18 @@ int ws__op_tensor(const struct ws__op *op, const char *name)
     return -1;
 }
 
+const char *ws__op_name_taken(const struct ws__op *op, const char *name)
+{
+    if (ws__op_axis(op, name) >= 0)
+        return "an axis";
+    if (ws__op_tensor(op, name) >= 0)
+        return "a tensor";
+    for (size_t i = 0; i < op->nconstant; i++)
+        if (!strcmp(op->constant[i].name, name))
+            return "a constant";
+    return NULL;
+}
+
 struct ws__hash ws__expr_meaning(struct ws__hash h, const struct ws__expr *e)
 {
     char quote = '\0';

@@ -16,6 +16,7 @@
 #define WS__MAX_AXES 24
 #define WS__MAX_DIMS 6
 #define WS__MAX_TENSORS 32
+#define WS__MAX_CONSTANTS 16
 
 enum ws__axis_kind {
     WS__AXIS_VAR,   /* given by the workload */
@@ -103,10 +104,16 @@ struct ws__op {
     size_t nworkload;
     struct ws__hash hash; /* of everything above that has a meaning */
     struct ws__strtab strings;
+    /* Numbers with a name, part of the meaning; by name. Whole ones lie within
+     * 2^53, others can be a float32. */
+    struct ws__constant constant[WS__MAX_CONSTANTS];
+    size_t nconstant;
 };
 
 int ws__op_axis(const struct ws__op *op, const char *name);   /* or -1 */
 int ws__op_tensor(const struct ws__op *op, const char *name); /* or -1 */
+/* What the op calls so: "an axis", "a tensor", "a constant"; or NULL. */
+const char *ws__op_name_taken(const struct ws__op *op, const char *name);
 /* Mixes in an expression: its text but for spaces; NULL has a hash too. */
 struct ws__hash ws__expr_meaning(struct ws__hash h, const struct ws__expr *e);
 /* Hash of op and axis values: the identity of a workload. */

@@ -64,8 +64,15 @@ struct ws__word {
     int64_t value;
 };
 
+/* The same for the constants of an op: an int or a float. */
+struct ws__constant {
+    const char *name;
+    struct ws__value value;
+    struct ws__loc loc;
+};
+
 /* The names an expression may use. Slot i is variable i at evaluation. A name
- * of the scope goes before a word. */
+ * of the scope goes before a constant, and that before a word. */
 struct ws__scope {
     struct ws__scope_name {
         const char *name;
@@ -75,6 +82,8 @@ struct ws__scope {
     struct ws__strtab *strings;
     const struct ws__word *word; /* array; constant */
     size_t nword;
+    const struct ws__constant *constant; /* the same */
+    size_t nconstant;
 };
 
 /* WS_ESPEC if full or taken; *slot may be NULL. `name` is kept, not copied. */

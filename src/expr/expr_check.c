@@ -133,9 +133,20 @@ static int coerce_all(struct ws__ec *c, struct ws__node *n, enum ws__type t)
     return 0;
 }
 
-/* A word becomes its number at once. */
+/* A constant or a word becomes its number at once. */
 static bool resolve_word(struct ws__ec *c, struct ws__node *n)
 {
+    for (size_t i = 0; i < c->scope->nconstant; i++) {
+        const struct ws__value *k = &c->scope->constant[i].value;
+        union wsrt_value v = {.i = k->u.i};
+
+        if (strcmp(c->scope->constant[i].name, n->s))
+            continue;
+        if (k->type == WS__FLOAT)
+            v.f = k->u.f;
+        ws__node_lit(n, k->type, v);
+        return true;
+    }
     for (size_t i = 0; i < c->scope->nword; i++) {
         union wsrt_value v = {.i = c->scope->word[i].value};
 

@@ -87,6 +87,8 @@ static void list_names(const struct ws__ec *c, char *to, size_t max)
         n = append(to, keep = n, max, c->loop[i].name);
     for (size_t i = 0; i < c->scope->n && n < max; i++)
         n = append(to, keep = n, max, c->scope->names[i].name);
+    for (size_t i = 0; i < c->scope->nconstant && n < max; i++)
+        n = append(to, keep = n, max, c->scope->constant[i].name);
     if (n >= max)
         snprintf(to + keep, max - keep, ", ...");
 }
@@ -102,6 +104,8 @@ int ws__expr_unknown(struct ws__ec *c, const struct ws__node *n)
         ws__nearest_see(&near, c->loop[i].name);
     for (size_t i = 0; i < c->scope->n; i++)
         ws__nearest_see(&near, c->scope->names[i].name);
+    for (size_t i = 0; i < c->scope->nconstant; i++)
+        ws__nearest_see(&near, c->scope->constant[i].name);
     for (size_t i = 0; i < c->scope->nword; i++)
         ws__nearest_see(&near, c->scope->word[i].name);
     ws__expr_fail(c, n->at, "unknown name '%s'",

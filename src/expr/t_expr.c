@@ -460,6 +460,39 @@ static void test_words(void **state)
     assert_non_null(strstr(ws_ctx_error(e->ctx)->hint, "'float32'"));
 }
 
+static void test_constants(void **state)
+{
+    static const struct ws__constant constant[] = {
+        {.name = "EPS", .value = {.type = WS__FLOAT, .u.f = 0.25}},
+        {.name = "LANES", .value = {.type = WS__INT, .u.i = 32}},
+        {.name = "x", .value = {.type = WS__INT, .u.i = 99}},
+    };
+    static const struct row rows[] = {
+        {"LANES", WS__INT, 32},
+        {"LANES // 3", WS__INT, 10},
+        {"x", WS__INT, 7},
+        {"LANES if EPS < 0.5 else 0", WS__INT, 32},
+        {"sum([LANES for LANES in [5, 6]])", WS__INT, 11},
+    };
+    struct env *e = *state;
+    union wsrt_value v;
+    struct ws__expr *n;
+
+    e->scope.constant = constant;
+    e->scope.nconstant = WS_COUNT(constant);
+    check_rows(e, rows, WS_COUNT(rows));
+    assert_int_equal(ws__expr_compile(e->ctx, &e->arena, "EPS * 2", NULL,
+                                      &e->scope, -1, &n),
+                     0);
+    assert_int_equal(n->type, WS__FLOAT);
+    assert_int_equal(ws__expr_eval(e->ctx, n, NULL, &v), 0);
+    assert_true(v.f == 0.5);
+    assert_int_equal(ws__expr_compile(e->ctx, &e->arena, "LANE + 1", NULL,
+                                      &e->scope, -1, &n),
+                     WS_EEXPR);
+    assert_non_null(strstr(ws_ctx_error(e->ctx)->hint, "'LANES'"));
+}
+
 static void test_conditions(void **state)
 {
     static const char *const good[] = {
@@ -790,12 +823,12 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_values),     T(test_precedence), T(test_python),
-        T(test_run_errors), T(test_errors),     T(test_want),
-        T(test_uses),       T(test_words),      T(test_conditions),
-        T(test_folding),    T(test_limits),     T(test_scope),
-        T(test_eval_int),   T(test_torture),    T(test_value_print),
-        T(test_value_eq),   T(test_t1_files),
+        T(test_values),      T(test_precedence), T(test_python),
+        T(test_run_errors),  T(test_errors),     T(test_want),
+        T(test_uses),        T(test_words),      T(test_constants),
+        T(test_conditions),  T(test_folding),    T(test_limits),
+        T(test_scope),       T(test_eval_int),   T(test_torture),
+        T(test_value_print), T(test_value_eq),   T(test_t1_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,11 @@ static void check(const struct ws__ref_request *q)
         if (q->generate[i] && q->input_at[i] == WS__REF_NOWHERE)
             abort();
     }
+    if (q->nconstant > WS__MAX_CONSTANTS)
+        abort();
+    for (size_t i = 0; i < q->nconstant; i++)
+        if (!q->constant[i].name)
+            abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

@@ -107,6 +107,14 @@ void ws__ref_request_fill(const struct ws__problem *p,
     q->ntensor = in->op->ntensor;
     for (size_t i = 0; i < q->naxis; i++)
         q->axis[i] = in->workload->axis[i];
+    q->nconstant = in->op->nconstant;
+    for (size_t i = 0; i < q->nconstant; i++) {
+        const struct ws__constant *c = &in->op->constant[i];
+
+        q->constant[i].name = c->name;
+        q->constant[i].value =
+            c->value.type == WS__FLOAT ? c->value.u.f : (double)c->value.u.i;
+    }
     place(in, q->input_at, q->result_at, &input_bytes, &result_bytes);
     for (size_t i = 0; i < q->ntensor; i++) {
         const struct ws__tensor_shape *s = &in->shape[i];

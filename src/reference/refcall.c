@@ -8,6 +8,8 @@
  */
 #include "reference/refpriv.h"
 
+#include <math.h>
+
 #include "base/banned.h"
 
 void ws__ref_request_put(struct ws__buf *b, const struct ws__ref_request *q)
@@ -33,6 +35,11 @@ void ws__ref_request_put(struct ws__buf *b, const struct ws__ref_request *q)
             ws__put_u64(b, (uint64_t)t->dim[d]);
             ws__put_u64(b, (uint64_t)t->stride[d]);
         }
+    }
+    ws__put_u32(b, (uint32_t)q->nconstant);
+    for (size_t i = 0; i < q->nconstant; i++) {
+        ws__put_str(b, q->constant[i].name);
+        ws__put_u64(b, ws__bits_of(q->constant[i].value));
     }
 }
 
@@ -82,6 +89,20 @@ static bool get_tensor(struct ws__reader *r, struct ws__ref_request *q,
            inside(q->result_at[i], t->elements, sizeof(double), result_bytes);
 }
 
+static bool get_constants(struct ws__reader *r, struct ws__ref_request *q)
+{
+    q->nconstant = ws__get_u32(r);
+    if (r->bad || q->nconstant > WS__MAX_CONSTANTS)
+        return false;
+    for (size_t i = 0; i < q->nconstant; i++) {
+        q->constant[i].name = ws__get_str(r);
+        q->constant[i].value = ws__double_of(ws__get_u64(r));
+        if (r->bad || !q->constant[i].name || !isfinite(q->constant[i].value))
+            return false;
+    }
+    return true;
+}
+
 static bool get_request(struct ws__reader *r, size_t input_bytes,
                         size_t result_bytes, struct ws__ref_request *q)
 {
@@ -104,7 +125,7 @@ static bool get_request(struct ws__reader *r, size_t input_bytes,
     for (size_t i = 0; i < q->ntensor; i++)
         if (!get_tensor(r, q, i, input_bytes, result_bytes))
             return false;
-    return r->p == r->end;
+    return get_constants(r, q) && r->p == r->end;
 }
 
 int ws__ref_request_get(struct ws_ctx *ctx, const void *data, size_t n,
@@ -119,4 +140,19 @@ int ws__ref_request_get(struct ws_ctx *ctx, const void *data, size_t n,
                         "call of a reference is malformed or reaches outside "
                         "of its memory");
     return 0;
+}
+
+int ws__ref_constant(const struct ws__ref_call *call, const char *name,
+                     double *out)
+{
+    for (size_t i = 0; i < call->nconstant; i++) {
+        if (strcmp(call->constant[i].name, name))
+            continue;
+        *out = call->constant[i].value;
+        return 0;
+    }
+    ws__fail(call->ctx, WS_EREFERENCE, "the op has no constant '%s'", name);
+    return ws__hint(call->ctx,
+                    "its reference needs it: add 'constants: {%s: number}'",
+                    name);
 }

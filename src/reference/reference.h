@@ -22,15 +22,24 @@ struct ws__ref_tensor {
     double *result;   /* outputs and inouts: dense row-major over dims */
     void *fill_data;  /* generate only: where to write (dtype, strides) */
 };
+struct ws__ref_constant {
+    const char *name;
+    double value;
+};
 struct ws__ref_call {
     const int64_t *axis; /* values of the op's axes, in the op's order */
     size_t naxis;
     struct ws__ref_tensor *tensor;
     size_t ntensor;
-    uint64_t seed;      /* generate */
-    unsigned threads;   /* how many it may use */
-    struct ws_ctx *ctx; /* for errors and memory */
+    uint64_t seed;                           /* generate */
+    unsigned threads;                        /* how many it may use */
+    struct ws_ctx *ctx;                      /* for errors and memory */
+    const struct ws__ref_constant *constant; /* of the op, by name */
+    size_t nconstant;
 };
+/* The constant of that name; WS_EREFERENCE if the op has none. */
+int ws__ref_constant(const struct ws__ref_call *call, const char *name,
+                     double *out);
 
 /* ops/<op>/reference.c has one const ws__reference_<op>. */
 struct ws__native_reference {

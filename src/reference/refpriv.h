@@ -39,6 +39,8 @@ struct ws__ref_request {
     /* Where they lie in the two areas; UINT64_MAX: nowhere. */
     uint64_t input_at[WS__MAX_TENSORS], result_at[WS__MAX_TENSORS];
     bool generate[WS__MAX_TENSORS];
+    size_t nconstant;
+    struct ws__ref_constant constant[WS__MAX_CONSTANTS];
 };
 #define WS__REF_NOWHERE UINT64_MAX
 

@@ -90,6 +90,8 @@ static int serve_call(struct server *s, const struct ws__buf *in)
     call.naxis = q.naxis;
     call.tensor = q.tensor;
     call.ntensor = q.ntensor;
+    call.constant = q.constant;
+    call.nconstant = q.nconstant;
     call.seed = q.seed;
     call.threads = ws__reference_threads(q.threads);
     return dispatch(s->ctx, &q, &call);

@@ -422,6 +422,50 @@ static void test_request(void **state)
     ws_ctx_free(ctx);
 }
 
+/* Constants travel by name; a reference that misses one says which. */
+static void test_constants(void **state)
+{
+    static const struct ws__constant sent[] = {
+        {.name = "EPS", .value = {.type = WS__FLOAT, .u.f = 1e-5}},
+        {.name = "LANES", .value = {.type = WS__INT, .u.i = -3}},
+    };
+    struct ws__ref_request q = {.what = WS__REF_RUN}, got;
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__ref_call call = {.ctx = ctx};
+    struct ws__problem *p;
+    struct fixture f;
+    struct ws__buf b;
+    double v = 0;
+
+    (void)state;
+    make(&f, 2, 3, 4);
+    f.op.nconstant = WS_COUNT(sent);
+    memcpy(f.op.constant, sent, sizeof(sent));
+    assert_int_equal(ws__problem_new(ctx, &f.in, &p), 0);
+    ws__ref_request_fill(p, &q);
+    ws__buf_init(&b, ctx, 1 << 16);
+    ws__ref_request_put(&b, &q);
+    assert_int_equal(ws__ref_request_get(ctx, b.data, b.len, p->inputs.bytes,
+                                         p->results.bytes, &got),
+                     0);
+    call.constant = got.constant;
+    call.nconstant = got.nconstant;
+    assert_int_equal(ws__ref_constant(&call, "EPS", &v), 0);
+    assert_true(v == 1e-5);
+    assert_int_equal(ws__ref_constant(&call, "LANES", &v), 0);
+    assert_true(v == -3);
+    assert_int_equal(ws__ref_constant(&call, "EPSILON", &v), WS_EREFERENCE);
+    assert_non_null(strstr(ws_ctx_error(ctx)->message, "'EPSILON'"));
+    for (size_t n = 1; n < 24; n++)
+        assert_int_equal(ws__ref_request_get(ctx, b.data, b.len - n,
+                                             p->inputs.bytes, p->results.bytes,
+                                             &got),
+                         WS_EPROTO);
+    ws__buf_free(&b);
+    ws__problem_free(p);
+    ws_ctx_free(ctx);
+}
+
 static int count_slices(void *user, uint64_t begin, uint64_t end)
 {
     unsigned char *seen = user;
@@ -460,7 +504,7 @@ int main(void)
         cmocka_unit_test(test_mutants),  cmocka_unit_test(test_hang),
         cmocka_unit_test(test_crash),    cmocka_unit_test(test_protocol),
         cmocka_unit_test(test_killed),   cmocka_unit_test(test_request),
-        cmocka_unit_test(test_parallel),
+        cmocka_unit_test(test_parallel), cmocka_unit_test(test_constants),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

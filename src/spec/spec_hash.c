@@ -57,7 +57,13 @@ struct ws__hash ws__op_meaning(const struct ws__op *op)
     h = ws__expr_meaning(h, t->reduction);
     h = ws__hash_u64(h, (uint64_t)t->accumulate);
     h = ws__expr_meaning(ws__expr_meaning(h, op->flops), op->bytes);
-    return ws__hash_u64(h, (uint64_t)op->cache);
+    h = ws__hash_u64(h, (uint64_t)op->cache);
+    /* Mixed in only where there are any: ops without keep the hash that they
+     * had before there were constants. */
+    for (size_t i = 0; i < op->nconstant; i++)
+        h = ws__value_meaning(ws__hash_str(h, op->constant[i].name),
+                              &op->constant[i].value);
+    return h;
 }
 
 static struct ws__hash mix_param(struct ws__hash h, const struct ws__param *p)

@@ -25,7 +25,7 @@ static int check_scratch_name(struct ws__load *l, const struct ws__kernel *k,
     WS_TRY(ws__node_variable(l->ctx, n->key, &n->key_loc, "a scratch buffer",
                              true));
     if (ws__scope_find(&k->scope, n->key) < 0 &&
-        ws__op_tensor(k->op, n->key) < 0)
+        !ws__op_name_taken(k->op, n->key))
         return 0;
     ws__fail_at(l->ctx, WS_ESPEC, &n->key_loc, "the name '%s' is taken",
                 n->key);
@@ -91,7 +91,8 @@ static int unknown_arg(struct ws__load *l, const struct ws__kernel *k,
 {
     struct ws__nearest near;
 
-    if (ws__scope_find(&k->scope, n->text) >= 0) {
+    if (ws__scope_find(&k->scope, n->text) >= 0 ||
+        ws__op_name_taken(k->op, n->text)) {
         ws__node_fail(l->ctx, n, "argument '%s' has no type", n->text);
         return ws__hint(l->ctx, "write {int32: %s}", n->text);
     }

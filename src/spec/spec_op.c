@@ -3,10 +3,11 @@
  *
  * Axes come first because everything else is written in them. Tensors are
  * stored inputs, inouts, outputs, whatever the order of the keys in the
- * file. Names of axes and tensors share one name space with parameters and
- * scratch buffers of kernels: a name means one thing in an expression, a
- * launch and device code.
+ * file. Names of axes, constants and tensors share one name space with
+ * parameters and scratch buffers of kernels: a name means one thing in an
+ * expression, a launch and device code.
  */
+#include <float.h>
 #include <math.h>
 
 #include "spec/parts.h"
@@ -14,10 +15,12 @@
 #include "base/banned.h"
 
 #define OP_KEYS                                                                \
-    "op about axes inputs inouts outputs require reference tolerance floor "   \
-    "cache workloads"
+    "op about axes constants inputs inouts outputs require reference "         \
+    "tolerance floor cache workloads"
 /* OpenCL devices keep at least this for every buffer, and none needs more. */
 #define MAX_ALIGN 128
+/* A constant is the same number as a double. */
+#define MAX_WHOLE ((int64_t)1 << 53)
 #define DTYPE_WORDS                                                            \
     "float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 int64 int32 "  \
     "int16 int8 uint8 bool"
@@ -133,13 +136,76 @@ static int read_axes(struct ws__load *l, const struct ws__node *n,
     return 0;
 }
 
-/* The scope of an op's expressions: its axes. */
+static int taken(struct ws__load *l, const struct ws__node *n,
+                 const struct ws__op *op)
+{
+    const char *by = ws__op_name_taken(op, n->key);
+
+    if (!by)
+        return 0;
+    ws__fail_at(l->ctx, WS_ESPEC, &n->key_loc, "the name '%s' is taken",
+                n->key);
+    return ws__hint(l->ctx, "%s of the op has it already", by);
+}
+
+static int read_number(struct ws__load *l, const struct ws__node *n,
+                       struct ws__value *v)
+{
+    WS_TRY(ws__node_want(l->ctx, n, WS__SCALAR, "a number such as 1e-5"));
+    WS_TRY(ws__node_value(l->ctx, n, v));
+    if (v->type != WS__INT && v->type != WS__FLOAT) {
+        ws__node_fail(l->ctx, n, "constant '%s' is no number: '%s'", n->key,
+                      n->text);
+        return ws__hint(l->ctx, n->quoted
+                                    ? "leave out the quotes"
+                                    : "write a number such as 128 or 1e-5");
+    }
+    if (v->type == WS__INT && (v->u.i > MAX_WHOLE || v->u.i < -MAX_WHOLE)) {
+        ws__node_fail(l->ctx, n, "constant '%s' cannot be %s", n->key, n->text);
+        return ws__hint(l->ctx, "whole numbers lie within 2^53");
+    }
+    if (v->type == WS__FLOAT && v->u.f != 0 &&
+        (fabs(v->u.f) > FLT_MAX || fabs(v->u.f) < FLT_MIN)) {
+        ws__node_fail(l->ctx, n, "constant '%s' cannot be %s", n->key, n->text);
+        return ws__hint(l->ctx, "device code has it as float32: 0, or between "
+                                "1.2e-38 and 3.4e38");
+    }
+    return 0;
+}
+
+/* Kept by name: their order in the file means nothing. */
+static int read_constants(struct ws__load *l, const struct ws__node *n,
+                          struct ws__op *op)
+{
+    WS_TRY(ws__node_want(l->ctx, n, WS__MAP, "a map {NAME: number}"));
+    for (const struct ws__node *c = n->first; c; c = c->next) {
+        struct ws__constant k = {.name = c->key, .loc = c->key_loc};
+        size_t at = op->nconstant;
+
+        if (at == WS__MAX_CONSTANTS)
+            return ws__fail_at(l->ctx, WS_ELIMIT, &c->key_loc,
+                               "more than %d constants", WS__MAX_CONSTANTS);
+        WS_TRY(
+            ws__node_variable(l->ctx, c->key, &c->key_loc, "a constant", true));
+        WS_TRY(taken(l, c, op));
+        WS_TRY(read_number(l, c, &k.value));
+        for (; at > 0 && strcmp(op->constant[at - 1].name, k.name) > 0; at--)
+            op->constant[at] = op->constant[at - 1];
+        op->constant[at] = k;
+        op->nconstant++;
+    }
+    return 0;
+}
+
+/* The scope of an op's expressions: its axes and constants. */
 static int make_scope(struct ws__load *l, struct ws__op *op,
                       struct ws__scope *out)
 {
     memset(out, 0, sizeof(*out));
     out->strings = &op->strings;
     ws__node_words(out);
+    out->constant = op->constant;
+    out->nconstant = op->nconstant;
     for (size_t i = 0; i < op->naxis; i++)
         WS_TRY(ws__scope_add(l->ctx, out, op->axis[i].name, WS__INT, NULL));
     return 0;
@@ -317,11 +383,7 @@ static int read_tensors(struct ws__load *l, const struct ws__node *root,
                                "more than %d tensors", WS__MAX_TENSORS);
         WS_TRY(
             ws__node_variable(l->ctx, c->key, &c->key_loc, "a tensor", true));
-        if (ws__op_axis(op, c->key) >= 0 || ws__op_tensor(op, c->key) >= 0) {
-            ws__fail_at(l->ctx, WS_ESPEC, &c->key_loc, "the name '%s' is taken",
-                        c->key);
-            return ws__hint(l->ctx, "axes and tensors need different names");
-        }
+        WS_TRY(taken(l, c, op));
         t->name = c->key;
         t->loc = c->key_loc;
         t->role = role;
@@ -480,6 +542,8 @@ int ws__load_op(struct ws__load *l, const struct ws__node *root,
         WS_TRY(ws__node_str(l->ctx, n, "a text", &op->about));
     WS_TRY(ws__node_need(l->ctx, root, "axes", "the op file", &n));
     WS_TRY(read_axes(l, n, op));
+    if ((n = ws__node_get(root, "constants")))
+        WS_TRY(read_constants(l, n, op));
     WS_TRY(make_scope(l, op, &scope));
     WS_TRY(read_tensors(l, root, "inputs", WS__INPUT, &scope, op));
     WS_TRY(read_tensors(l, root, "inouts", WS__INOUT, &scope, op));

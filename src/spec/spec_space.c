@@ -56,12 +56,14 @@ static int read_values(struct ws__load *l, const struct ws__node *list,
     return 0;
 }
 
-/* The constant axes, for list expressions. */
+/* The constant axes and the constants, for list expressions. */
 static int list_scope(struct ws__load *l, const struct ws__kernel *k,
                       struct ws__scope *scope, union wsrt_value *vars)
 {
     memset(scope, 0, sizeof(*scope));
     scope->strings = k->scope.strings;
+    scope->constant = k->op ? k->op->constant : NULL;
+    scope->nconstant = k->op ? k->op->nconstant : 0;
     for (size_t i = 0; k->op && i < k->op->naxis; i++) {
         size_t slot;
 
@@ -202,14 +204,14 @@ static int read_param_map(struct ws__load *l, const struct ws__kernel *k,
 static int check_param_name(struct ws__load *l, const struct ws__kernel *k,
                             const struct ws__node *n)
 {
+    const char *by = k->op ? ws__op_name_taken(k->op, n->key) : NULL;
+
     WS_TRY(ws__node_variable(l->ctx, n->key, &n->key_loc, "a parameter", true));
-    if (!k->op ||
-        (ws__op_axis(k->op, n->key) < 0 && ws__op_tensor(k->op, n->key) < 0))
+    if (!by)
         return 0;
     ws__fail_at(l->ctx, WS_ESPEC, &n->key_loc, "the name '%s' is taken",
                 n->key);
-    return ws__hint(l->ctx, "op '%s' has %s of that name", k->op->name,
-                    ws__op_axis(k->op, n->key) >= 0 ? "an axis" : "a tensor");
+    return ws__hint(l->ctx, "op '%s' has %s of that name", k->op->name, by);
 }
 
 int ws__load_params(struct ws__load *l, const struct ws__node *map,
@@ -242,8 +244,11 @@ int ws__load_kernel_scope(struct ws__load *l, struct ws__kernel *k,
 {
     memset(&k->scope, 0, sizeof(k->scope));
     k->scope.strings = strings;
-    if (k->op)
+    if (k->op) {
         ws__node_words(&k->scope);
+        k->scope.constant = k->op->constant;
+        k->scope.nconstant = k->op->nconstant;
+    }
     for (size_t i = 0; k->op && i < k->op->naxis; i++)
         WS_TRY(ws__scope_add(l->ctx, &k->scope, k->op->axis[i].name, WS__INT,
                              NULL));

@@ -302,6 +302,96 @@ static void hash_is_meaning(void **state)
     ws__spec_free(c);
 }
 
+/* Numbers of the op: by name, part of the meaning, in texts for packs too. */
+static void constants(void **state)
+{
+#define WITH(c)                                                                \
+    "op: x\naxes: {M: var}\n" c "outputs:\n  C: {shape: [M*2], dtype: int8}\n"
+    static const char *const ops[] = {
+        WITH(""),
+        WITH("constants: {}\n"),
+        WITH("constants: {EPS: 1e-5, B: 3}\n"),
+        WITH("constants: {B: 3, EPS: 0.00001}\n"),
+        WITH("constants: {B: 3.0, EPS: 1e-5}\n"),
+        WITH("constants: {B: 3, EPS: 1e-6}\n"),
+        WITH("constants: {B: 3, EPT: 1e-5}\n"),
+    };
+    struct ws__spec *s[WS_COUNT(ops)], *again;
+    const char *source = "";
+    char *op, *kernel;
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(ops); i++)
+        s[i] = from_op(ops[i]);
+    assert_int_equal(s[1]->op->nconstant, 0);
+    assert_true(ws__hash_eq(s[0]->op->hash, s[1]->op->hash));
+    assert_int_equal(s[2]->op->nconstant, 2);
+    assert_string_equal(s[2]->op->constant[0].name, "B");
+    assert_int_equal(s[2]->op->constant[0].value.u.i, 3);
+    assert_int_equal(s[2]->op->constant[1].value.type, WS__FLOAT);
+    assert_true(s[2]->op->constant[1].value.u.f == 1e-5);
+    assert_true(ws__hash_eq(s[2]->op->hash, s[3]->op->hash));
+    for (size_t i = 0; i < WS_COUNT(ops); i++)
+        for (size_t j = 0; j < i; j++)
+            if (!(i == 1 && j == 0) && !(i == 3 && j == 2))
+                assert_false(ws__hash_eq(s[i]->op->hash, s[j]->op->hash));
+    assert_int_equal(ws__spec_to_text(s[2], 0, &op, &kernel), 0);
+    assert_int_equal(ws__spec_from_text(ctx, op, (const char **)&kernel,
+                                        &source, 1, &again),
+                     0);
+    assert_true(ws__hash_eq(s[2]->op->hash, again->op->hash));
+    ws__free(ctx, op);
+    ws__free(ctx, kernel);
+    ws__spec_free(again);
+    for (size_t i = 0; i < WS_COUNT(ops); i++)
+        ws__spec_free(s[i]);
+}
+
+/* A kernel may not use the name of a constant for anything else. */
+static void constants_keep_their_names(void **state)
+{
+    static const char op[] =
+        "op: x\naxes: {M: var}\nconstants: {EPS: 1e-5}\noutputs:\n"
+        "  C: {shape: [M], dtype: int8}\n";
+    static const struct {
+        const char *more, *args, *message, *hint;
+    } cases[] = {
+        {"parameters: {EPS: [1]}", "C", "'EPS' is taken", "a constant"},
+        {"scratch: {EPS: 4}", "C", "'EPS' is taken", "their own"},
+        {"order_dependent: false", "C, EPS", "'EPS' has no type", "EPS}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(cases); i++) {
+        const char *text, *source = "";
+        struct ws__spec *s;
+        char kernel[300];
+
+        snprintf(kernel, sizeof(kernel),
+                 "{kernel: k, source: k.c, %s, launches: [{entry: f, grid: M, "
+                 "block: 1, args: [%s]}]}",
+                 cases[i].more, cases[i].args);
+        text = kernel;
+        assert_int_equal(ws__spec_from_text(ctx, op, &text, &source, 1, &s),
+                         WS_ESPEC);
+        assert_non_null(strstr(ws_ctx_error(ctx)->message, cases[i].message));
+        assert_non_null(strstr(ws_ctx_error(ctx)->hint, cases[i].hint));
+    }
+}
+
+/* What stores remember: an op without constants keeps its identity. */
+static void hash_stays(void **state)
+{
+    struct ws__spec *s =
+        from_op("op: x\naxes: {M: var}\noutputs:\n  C: {shape: "
+                "[M*2], dtype: int8}\n");
+
+    (void)state;
+    assert_true(s->op->hash.lo == 0x3c2c21f425ef22efu &&
+                s->op->hash.hi == 0x2bc1503eab32729fu);
+    ws__spec_free(s);
+}
+
 #define SMALL_OP                                                               \
     "{op: x, axes: {M: var}, outputs: {C: {shape: [M], dtype: int8}}}"
 #define SMALL_KERNEL                                                           \
@@ -480,6 +570,9 @@ int main(void)
         cmocka_unit_test(t1),
         cmocka_unit_test(texts_round_trip),
         cmocka_unit_test(hash_is_meaning),
+        cmocka_unit_test(constants),
+        cmocka_unit_test(constants_keep_their_names),
+        cmocka_unit_test(hash_stays),
         cmocka_unit_test(escapes_are_refused),
         cmocka_unit_test(missing_include),
         cmocka_unit_test(files_of_tuning_spaces),

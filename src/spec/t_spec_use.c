@@ -199,6 +199,50 @@ static void final_source(void **state)
 }
 
 /* Slots of workload 1 with a config. */
+/* Macros after the axes; in a plan the number itself. */
+static void constant_source(void **state)
+{
+    const char *kernel_text =
+        "{kernel: k, source: k.c, parameters: {P: {values: \"[B, 2 * B]\"}}, "
+        "constraints: [P >= B], launches: [{entry: f, grid: B * 2, block: 1, "
+        "args: [C, {float32: EPS}]}]}";
+    const char *source = "void f(void) { P; }\n";
+    static struct ws__plan plan;
+    struct ws__workload w = {.name = "w", .axis = {10, 4}};
+    struct ws__instance in;
+    struct ws__config c;
+    struct ws__spec *s = NULL;
+    char *text;
+    float eps;
+
+    (void)state;
+    assert_int_equal(
+        ws__spec_from_text(ctx,
+                           "{op: x, axes: {M: var, D: 4}, "
+                           "constants: {EPS: 1e-5, B: 3, W: 2.0}, outputs: "
+                           "{C: {shape: [M * B], dtype: int8}}}",
+                           &kernel_text, &source, 1, &s),
+        0);
+    assert_int_equal(ws__instance_make(ctx, s->op, &w, &in), 0);
+    assert_int_equal(in.shape[0].elements, 30);
+    ws__config_default(&s->kernel[0], &c);
+    assert_int_equal(ws__kernel_source(ctx, &s->kernel[0], &c, &in, &text), 0);
+    assert_ptr_equal(strstr(text, "#define P 3\n"
+                                  "#define D 4\n"
+                                  "#define B 3\n"
+                                  "#define EPS 1e-05f\n"
+                                  "#define W 2.0f\n"
+                                  "#line 1 "),
+                     text);
+    ws__free(ctx, text);
+    ws__config_vars(&s->kernel[0], &c, in.vars);
+    assert_int_equal(ws__plan_make(ctx, &s->kernel[0], in.vars, &plan), 0);
+    assert_int_equal(plan.launch[0].grid[0], 6);
+    memcpy(&eps, plan.launch[0].arg[1].value, sizeof(eps));
+    assert_true(eps == 1e-5f);
+    ws__spec_free(s);
+}
+
 static void fill_vars(const char *config, union wsrt_value *vars)
 {
     struct ws__instance in;
@@ -296,8 +340,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instances),    cmocka_unit_test(shapes),
         cmocka_unit_test(config_texts), cmocka_unit_test(config_errors),
-        cmocka_unit_test(final_source), cmocka_unit_test(plans),
-        cmocka_unit_test(absurd_plans),
+        cmocka_unit_test(final_source), cmocka_unit_test(constant_source),
+        cmocka_unit_test(plans),        cmocka_unit_test(absurd_plans),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
