@@ -33,6 +33,7 @@
 #define WS_DEVICE static inline
 #define WS_GLOBAL __global
 #define WS_SHARED __local
+#define WS_SHARED_PTR __local
 #define WS_CONSTANT __constant
 #define WS_RESTRICT restrict
 
@@ -60,6 +61,8 @@ typedef ushort ws_bf16;
 #define ws_mad(a, b, c) ((a) * (b) + (c)) /* fused where it is fast */
 #define ws_exp(x) exp(x)
 #define ws_log(x) log(x)
+#define ws_exp2(x) exp2(x)
+#define ws_log2(x) log2(x)
 #define ws_sqrt(x) sqrt(x)
 #define ws_rsqrt(x) rsqrt(x)
 
@@ -104,9 +107,36 @@ typedef ushort ws_bf16;
 #define ws_vstore_f32_8(p, v) vstore8(v, 0, p)
 #define ws_vstore_f32_16(p, v) vstore16(v, 0, p)
 #define ws_vstore_f32(n, p, v) WS_CAT(ws_vstore_f32_, n)(p, v)
+#define ws_vstore_f16_1(p, v) vstore_half_rte(v, 0, p)
+#define ws_vstore_f16_2(p, v) vstore_half2_rte(v, 0, p)
+#define ws_vstore_f16_4(p, v) vstore_half4_rte(v, 0, p)
+#define ws_vstore_f16_8(p, v) vstore_half8_rte(v, 0, p)
+#define ws_vstore_f16_16(p, v) vstore_half16_rte(v, 0, p)
+/* As ws_float_to_bf16 below, by element. */
+#define WS_BF16_OF(n)                                                         \
+    WS_DEVICE ushort##n ws_bf16_of_##n(float##n v)                            \
+    {                                                                         \
+        const uint##n u = as_uint##n(v);                                      \
+        const uint##n r = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;             \
+        return convert_ushort##n(select(r, (u >> 16) | 0x40u,                 \
+                                        (u & 0x7fffffffu) > 0x7f800000u));    \
+    }
+WS_BF16_OF(2)
+WS_BF16_OF(4)
+WS_BF16_OF(8)
+WS_BF16_OF(16)
+#define ws_vstore_bf16_1(p, v) (*(p) = ws_float_to_bf16(v))
+#define ws_vstore_bf16_2(p, v) vstore2(ws_bf16_of_2(v), 0, p)
+#define ws_vstore_bf16_4(p, v) vstore4(ws_bf16_of_4(v), 0, p)
+#define ws_vstore_bf16_8(p, v) vstore8(ws_bf16_of_8(v), 0, p)
+#define ws_vstore_bf16_16(p, v) vstore16(ws_bf16_of_16(v), 0, p)
+#define ws_vstore_aligned_f32(n, p, v) WS_CAT(ws_vstore_f32_, n)(p, v)
+#define ws_vstore_aligned_f16(n, p, v) WS_CAT(ws_vstore_f16_, n)(p, v)
+#define ws_vstore_aligned_bf16(n, p, v) WS_CAT(ws_vstore_bf16_, n)(p, v)
 
 #define ws_vzero(n) ((WS_VEC(n))(0.0f))
 #define ws_vsplat(n, x) ((WS_VEC(n))(x))
+#define ws_vmul(a, b) ((a) * (b))
 #define ws_vmad(a, b, c) ((a) * (b) + (c))
 #define ws_vsum_1(v) (v)
 #define ws_vsum_2(v) ((v).x + (v).y)
@@ -136,6 +166,7 @@ WS_DEVICE float ws_vsum_16(float16 v)
 #define WS_DEVICE static __device__ __forceinline__
 #define WS_GLOBAL
 #define WS_SHARED __shared__
+#define WS_SHARED_PTR
 #define WS_CONSTANT static __constant__
 #define WS_RESTRICT __restrict__
 
@@ -165,6 +196,8 @@ typedef unsigned short ws_bf16;
 #define ws_mad(a, b, c) fmaf(a, b, c)
 #define ws_exp(x) expf(x)
 #define ws_log(x) logf(x)
+#define ws_exp2(x) exp2f(x)
+#define ws_log2(x) log2f(x)
 #define ws_sqrt(x) sqrtf(x)
 #define ws_rsqrt(x) rsqrtf(x)
 
@@ -262,13 +295,26 @@ template <int n, class T> WS_DEVICE ws_vec<n> ws_vload_whole(const T *p)
         r.v[i] = ws_widen(x.e[i]);
     return r;
 }
-template <int n> WS_DEVICE void ws_vstore_whole(float *p, ws_vec<n> v)
+WS_DEVICE ws_bf16 ws_float_to_bf16(float f);
+WS_DEVICE void ws_narrow(float *p, float f)
 {
-    ws_run<n, float> x;
+    *p = f;
+}
+WS_DEVICE void ws_narrow(ws_f16 *p, float f)
+{
+    *p = ws_float_to_f16(f);
+}
+WS_DEVICE void ws_narrow(ws_bf16 *p, float f)
+{
+    *p = ws_float_to_bf16(f);
+}
+template <int n, class T> WS_DEVICE void ws_vstore_whole(T *p, ws_vec<n> v)
+{
+    ws_run<n, T> x;
 
     WS_UNROLL_ALL
     for (int i = 0; i < n; i++)
-        x.e[i] = v.v[i];
+        ws_narrow(&x.e[i], v.v[i]);
     x.store(p);
 }
 #define ws_vload_f32(n, p) ws_vload_each<n>(p)
@@ -278,6 +324,9 @@ template <int n> WS_DEVICE void ws_vstore_whole(float *p, ws_vec<n> v)
 #define ws_vload_aligned_f16(n, p) ws_vload_whole<n>(p)
 #define ws_vload_aligned_bf16(n, p) ws_vload_whole<n>(p)
 #define ws_vstore_f32(n, p, v) ws_vstore_whole<n>(p, v)
+#define ws_vstore_aligned_f32(n, p, v) ws_vstore_whole<n>(p, v)
+#define ws_vstore_aligned_f16(n, p, v) ws_vstore_whole<n>(p, v)
+#define ws_vstore_aligned_bf16(n, p, v) ws_vstore_whole<n>(p, v)
 
 template <int n> WS_DEVICE ws_vec<n> ws_vsplat_(float x)
 {
@@ -290,6 +339,13 @@ template <int n> WS_DEVICE ws_vec<n> ws_vsplat_(float x)
 }
 #define ws_vzero(n) ws_vsplat_<n>(0.0f)
 #define ws_vsplat(n, x) ws_vsplat_<n>(x)
+template <int n> WS_DEVICE ws_vec<n> ws_vmul(ws_vec<n> a, ws_vec<n> b)
+{
+    WS_UNROLL_ALL
+    for (int i = 0; i < n; i++)
+        a.v[i] *= b.v[i];
+    return a;
+}
 template <int n>
 WS_DEVICE ws_vec<n> ws_vmad(ws_vec<n> a, ws_vec<n> b, ws_vec<n> c)
 {
@@ -348,5 +404,7 @@ typedef ws_bf16 ws_T;
 #define ws_store_T(p, i, v) WS_CAT(ws_store_, WS_T_NAME)(p, i, v)
 #define ws_vload_T(n, p) WS_CAT(ws_vload_, WS_T_NAME)(n, p)
 #define ws_vload_aligned_T(n, p) WS_CAT(ws_vload_aligned_, WS_T_NAME)(n, p)
+#define ws_vstore_aligned_T(n, p, v)                                          \
+    WS_CAT(ws_vstore_aligned_, WS_T_NAME)(n, p, v)
 
 #endif
