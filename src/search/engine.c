@@ -304,7 +304,8 @@ int ws__engine_run(const struct ws__problem_space *p,
     if (e.j)
         ended = e.j->ops->end(e.j->self, run_key);
     out->asked = e.asked;
-    out->answered = e.n;
+    out->answered = e.n - e.missed;
+    out->missed = e.missed;
     out->reused = e.reused;
     out->filtered = e.filtered;
     ws__engine_clear(&e);

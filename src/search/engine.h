@@ -18,6 +18,7 @@ struct ws__answer {
     bool recorded; /* came with the journal */
     bool reused;   /* made by another run */
     bool untold;   /* not of the space: no matter of the strategy's */
+    bool missed;   /* not among recordings: told as filtered, kept nowhere */
     size_t n;
     struct ws__trial t[2]; /* [1]: of a pair */
 };
@@ -29,6 +30,7 @@ struct ws__pending {
     struct ws__answer *ready; /* known, filtered, or found elsewhere */
     bool fresh;               /* not in the table when asked */
     bool evaluate;
+    bool missed; /* takes no number: it is not in the journal */
 };
 
 struct ws__workload_state {
@@ -55,7 +57,7 @@ struct ws__engine {
     struct ws__workload_state *work;
     uint64_t next_id;
     uint64_t started_ns, before_ns; /* before: spent by earlier processes */
-    uint64_t asked, done, ok, failed, filtered, reused;
+    uint64_t asked, done, ok, failed, filtered, missed, reused;
     uint64_t pairs, pairs_planned; /* of the stage "confirm" */
     const char *stage;
 };

@@ -8,8 +8,10 @@
  * and are durable one by one.
  *
  * A lost device is tried again a few times (its worker restarts meanwhile).
- * What a recording does not hold is not evaluated here, and counts as
- * filtered: it says nothing about the candidate.
+ * What recordings do not hold is told to the strategy as filtered, so that it
+ * looks elsewhere; it says nothing about the candidate, so it is neither
+ * counted nor written to the journal, and takes no number. Asked again, also
+ * by a resumed run, it is missed again.
  */
 #include "search/engine.h"
 
@@ -17,6 +19,7 @@
 
 #define WANT_ALL (WS__WANT_BUILD | WS__WANT_VERDICT | WS__WANT_TIME)
 #define DEVICE_TRIES 3
+#define NOT_RECORDED "not recorded"
 
 bool ws__engine_is_stop(int code)
 {
@@ -136,14 +139,19 @@ static int resolve_new(struct ws__engine *e, struct ws__pending *p)
         rc = ps->fits(ps->fits_user, &p->q.a, p->q.workload);
     WS_TRY(rc);
     p->evaluate = true;
-    if (rc && (p->q.effort == WS__CONFIRM || !can_search(e, &p->q)))
+    p->missed = rc == WS__FITS_MISSED;
+    if (rc == 1 && (p->q.effort == WS__CONFIRM || !can_search(e, &p->q)))
         return 0;
     a = ws__answer_new(e->ctx, &p->q, p->key);
     if (!a)
         return WS_ENOMEM;
-    if (!rc) {
-        rc =
-            make_filtered(e, &p->q, &a->t[0], ws__verdict_text(WS__V_FILTERED));
+    if (rc != 1) {
+        a->missed = p->missed;
+        if (p->missed)
+            a->q.id = p->q.id = 0;
+        rc = make_filtered(e, &p->q, &a->t[0],
+                           p->missed ? NOT_RECORDED
+                                     : ws__verdict_text(WS__V_FILTERED));
         p->evaluate = rc < 0;
     } else {
         rc = find_elsewhere(e, &p->q, &a->t[0]);
@@ -179,7 +187,7 @@ int ws__pending_make(struct ws__engine *e, const struct ws__question *q,
     for (size_t i = 0; i < n; i++) {
         if (batch[i].fresh && ws__hash_eq(batch[i].key, p->key))
             return 0;
-        id += batch[i].fresh;
+        id += batch[i].fresh && !batch[i].missed;
     }
     p->fresh = true;
     p->q.id = id;
@@ -235,8 +243,6 @@ static int evaluate(struct ws__engine *e, const struct ws__question *q,
         if (!is_device_loss(rc))
             break;
     }
-    if (rc == WS_EMISS && !q->pair && q->effort != WS__CONFIRM)
-        return make_filtered(e, q, t, "not among the recorded results");
     return rc;
 }
 
@@ -262,6 +268,11 @@ static int answer_new(struct ws__engine *e, struct ws__pending *p)
     if (!a)
         return WS_ENOMEM;
     rc = evaluate(e, &p->q, a->t);
+    if (rc == WS_EMISS && p->q.effort != WS__CONFIRM) {
+        a->missed = true;
+        a->q.id = 0;
+        rc = make_filtered(e, &p->q, &a->t[0], NOT_RECORDED);
+    }
     if (rc >= 0)
         rc = complete(e, &p->q, &a->t[0], &p->q.a);
     if (rc >= 0 && p->q.pair)
@@ -283,7 +294,7 @@ static int keep(struct ws__engine *e, struct ws__pending *p)
     WS_TRY(ws__engine_insert_take(e, a));
     p->ready = a;
     p->fresh = false;
-    if (!e->j)
+    if (!e->j || a->missed)
         return 0;
     return e->j->ops->append(e->j->self, e->run, &a->q, a->t, a->n);
 }

@@ -112,7 +112,7 @@ static bool is_failure(const struct ws__answer *a)
 {
     enum ws__verdict v = a->t[0].verdict;
 
-    return v != WS__V_OK && v != WS__V_NONE &&
+    return v != WS__V_OK && v != WS__V_NONE && !a->missed &&
            (v != WS__V_FILTERED || a->q.effort == WS__NORMAL);
 }
 
@@ -123,7 +123,7 @@ static int sum_up(struct ws__engine *e, struct ws__choice *choice)
         const struct ws__answer *a = e->answer[i];
         struct ws__choice *c = &choice[a->q.workload];
 
-        if (a->q.effort == WS__SCREEN)
+        if (a->q.effort == WS__SCREEN && !a->missed)
             c->verdicts[a->t[0].verdict & 15]++;
         if (a->q.effort == WS__CONFIRM || !is_failure(a) ||
             (c->failure.verdict != WS__V_NONE &&

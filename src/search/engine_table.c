@@ -88,7 +88,8 @@ static void count_screened(struct ws__engine *e, const struct ws__answer *a)
     const struct ws__trial *t = &a->t[0];
 
     if (t->verdict == WS__V_FILTERED) {
-        e->filtered++;
+        e->missed += a->missed;
+        e->filtered += !a->missed;
         return;
     }
     e->done += a->q.effort == WS__SCREEN;

@@ -15,6 +15,8 @@
 
 #define WS__STRATEGY_ABI 1u
 
+enum { WS__FITS_MISSED = 2 };
+
 /* What a strategy may know. spaces[k * nworkload + w]: kernel k's configs
  * that are valid for workload w on this device. */
 struct ws__problem_space {
@@ -25,7 +27,8 @@ struct ws__problem_space {
     size_t nworkload;
     struct ws__space *const *spaces;
     uint64_t seed;
-    /* The resource filter: 1 fits, 0 not. Deterministic. */
+    /* The resource filter: 1 fits, 0 not, WS__FITS_MISSED: the evaluator has
+     * no answer. Deterministic. */
     int (*fits)(void *user, const struct ws__candidate *c, uint32_t workload);
     void *fits_user;
 };
@@ -96,6 +99,7 @@ struct ws__outcome {
     struct ws__choice *choice; /* one a workload */
     size_t n;
     uint64_t asked, answered, reused, filtered;
+    uint64_t missed; /* not recorded; not among the answered */
     int stopped; /* 0: budget or strategy exhausted; WS_ECANCEL, WS_ETIMEOUT,
                     WS_EFULL...: ended early, the rest is valid */
 };

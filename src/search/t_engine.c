@@ -357,7 +357,10 @@ static void test_miss(void **state)
     world.stop_code = WS_EMISS;
     assert_int_equal(t_world_run(&world, "grid", 0, 1, &out), 0);
     assert_int_equal(out.stopped, 0);
-    assert_int_equal(out.filtered, 54 - 20);
+    assert_int_equal(out.filtered, 0);
+    assert_int_equal(out.missed, 54 - 20);
+    assert_int_equal(out.answered, 20);
+    assert_int_equal(world.journal.n, 20);
     assert_true(out.choice[0].have_best);
     assert_false(out.choice[0].confirmed);
     ws__outcome_clear(ctx, &out);
