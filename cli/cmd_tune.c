@@ -96,9 +96,26 @@ static json_t *row_json(const struct ws_tune_row *r)
     cli_put(j, "confirmed", json_boolean(r->confirmed));
     cli_put(j, "verdicts", verdicts_json(r));
     cli_put(j, "failure", cli_text(r->failure));
+    if (r->oracle_ns > 0) {
+        cli_put(j, "oracle_ns", cli_real(r->oracle_ns));
+        cli_put(j, "regret", r->config ? cli_real(r->regret) : json_null());
+    }
     cli_put(j, "trial", json_integer((json_int_t)r->trial));
     cli_put(j, "default_trial", json_integer((json_int_t)r->default_trial));
     return j;
+}
+
+static void put_recordings(json_t *doc, const struct ws_tune_result *r)
+{
+    json_t *j = json_object();
+
+    cli_put(j, "file", cli_text(r->recordings));
+    cli_put(j, "results", json_integer((json_int_t)r->recorded));
+    cli_put(j, "foreign", json_integer((json_int_t)r->foreign));
+    cli_put(j, "foreign_why", cli_text(r->foreign_why));
+    cli_put(j, "missed", json_integer((json_int_t)r->missed));
+    cli_put(j, "unfinished", json_boolean(r->unfinished));
+    cli_put(doc, "recordings", j);
 }
 
 static int print_json(struct cli *c, const struct ws_tune_result *r)
@@ -118,6 +135,8 @@ static int print_json(struct cli *c, const struct ws_tune_result *r)
     cli_put(j, "geomean_speedup", cli_real(r->geomean_speedup));
     cli_put(j, "stopped",
             cli_text(r->stopped ? ws_status_name(r->stopped) : NULL));
+    if (r->recordings)
+        put_recordings(j, r);
     cli_put(j, "workloads", rows);
     return cli_json(c, j);
 }
@@ -127,19 +146,20 @@ static const char *label(const struct ws_tune_row *r)
     return r->name[0] ? r->name : r->workload;
 }
 
-static void print_row(const struct ws_tune_row *r, int width)
+static void print_row(const struct ws_tune_row *r, int width, bool recorded)
 {
     char range[40] = "not confirmed";
 
     if (!r->attempted)
-        snprintf(range, sizeof(range), "not measured");
+        snprintf(range, sizeof(range), recorded ? "not asked" : "not measured");
     else if (!r->config)
         snprintf(range, sizeof(range), "nothing right");
     else if (!(r->default_ns > 0))
-        snprintf(range, sizeof(range), "default failed");
+        snprintf(range, sizeof(range),
+                 recorded ? "no default" : "default failed");
     else if (r->speedup_lo == 1 && r->speedup_hi == 1)
         snprintf(range, sizeof(range), "default stays");
-    else if (r->confirmed)
+    else if (r->confirmed || recorded)
         snprintf(range, sizeof(range), "[%.2f, %.2f]", r->speedup_lo,
                  r->speedup_hi);
     printf("%-*s %10s %10s ", width, label(r), cli_time(r->default_ns),
@@ -152,16 +172,26 @@ static void print_row(const struct ws_tune_row *r, int width)
            (unsigned long long)r->failed, (unsigned long long)r->filtered);
 }
 
-static void print_choice(const struct ws_tune_row *r, size_t nkernel)
+static void print_choice(const struct ws_tune_row *r, size_t nkernel,
+                         bool recorded)
 {
     printf("  %s\n      ", r->workload);
     if (!r->config) {
-        puts(r->attempted ? "nothing was right" : "not measured");
+        puts(r->attempted ? "nothing was right"
+             : recorded   ? "not asked"
+                          : "not measured");
         return;
     }
     if (nkernel > 1)
         printf("%s  ", r->kernel);
-    puts(r->changes[0] ? r->changes : "the default");
+    /* Without a default to compare with, all of it is news. */
+    if (recorded && !(r->default_ns > 0))
+        puts(r->config);
+    else
+        puts(r->changes[0] ? r->changes : "the default");
+    if (r->oracle_ns > 0)
+        printf("      %.2f%% over the best recorded, %s\n", r->regret * 100,
+               cli_time(r->oracle_ns));
 }
 
 /* Equal failures are told once. */
@@ -177,8 +207,8 @@ static void print_failures(const struct ws_tune_result *r)
         if (!why)
             continue;
         if (!any)
-            puts("\nfailures (the first of each workload; 'wavesmith check' "
-                 "has the details):");
+            printf("\nfailures (the first of each workload%s):\n",
+                   r->recordings ? "" : "; 'wavesmith check' has the details");
         any = true;
         while (i + same + 1 < r->nrow && r->row[i + same + 1].failure &&
                !strcmp(why, r->row[i + same + 1].failure))
@@ -210,6 +240,23 @@ static void print_verdicts(const struct ws_tune_result *r)
         putchar('\n');
 }
 
+/* Nothing was measured, and the words say so. */
+static void print_recordings(const struct ws_tune_result *r)
+{
+    printf("%llu questions answered from recordings, defaults and pairs "
+           "included (%llu by the store); nothing was measured\n",
+           (unsigned long long)r->trials, (unsigned long long)r->reused);
+    printf("recordings: %s: %llu results%s (%s)\n", r->recordings,
+           (unsigned long long)r->recorded,
+           r->unfinished ? " of an unfinished file" : "", r->device);
+    if (r->foreign)
+        printf("  %llu results do not belong to the space; the first: %s\n",
+               (unsigned long long)r->foreign, r->foreign_why);
+    if (r->missed)
+        printf("  %llu configs were asked for that are not recorded\n",
+               (unsigned long long)r->missed);
+}
+
 static void print_table(const struct ws_tune_result *r, size_t nkernel)
 {
     int width = 8;
@@ -224,10 +271,10 @@ static void print_table(const struct ws_tune_result *r, size_t nkernel)
     printf("%-*s %10s %10s %8s %-15s %4s %4s %4s\n", width, "workload",
            "default", "tuned", "speed-up", "95% interval", "ok", "bad", "filt");
     for (size_t i = 0; i < r->nrow; i++)
-        print_row(&r->row[i], width);
+        print_row(&r->row[i], width, r->recordings != NULL);
     printf("\nchoices (what differs from the default):\n");
     for (size_t i = 0; i < r->nrow; i++)
-        print_choice(&r->row[i], nkernel);
+        print_choice(&r->row[i], nkernel, r->recordings != NULL);
     print_failures(r);
     printf("\n");
     print_verdicts(r);
@@ -239,10 +286,13 @@ static void print_table(const struct ws_tune_result *r, size_t nkernel)
         printf("geometric mean of the speed-up: %.2fx over %zu workloads%s\n",
                r->geomean_speedup, attempted,
                wrong ? " (1.00 where nothing was right)" : "");
-    printf("%llu questions answered, defaults and pairs included (%llu from "
-           "the store), on %s\n",
-           (unsigned long long)r->trials, (unsigned long long)r->reused,
-           r->device);
+    if (r->recordings)
+        print_recordings(r);
+    else
+        printf("%llu questions answered, defaults and pairs included (%llu "
+               "from the store), on %s\n",
+               (unsigned long long)r->trials, (unsigned long long)r->reused,
+               r->device);
     printf("store: %s\n", r->store);
     if (r->pack)
         printf("pack:  %s\n", r->pack);
@@ -301,7 +351,7 @@ static void strategies(char *out, size_t n)
         out, n,
         "SPEC is a kernel file, an op folder (all its kernels) or the name of "
         "a "
-        "shipped op.\n"
+        "shipped op;\nwith --recordings also a T1 file.\n"
         "Measures the default of every workload, searches within the "
         "budget, and confirms\nthe finalists in interleaved runs against "
         "the default (which takes\na while after the budget). Every trial is "
@@ -346,6 +396,14 @@ static int run(struct cli *c, int argc, char **argv)
          &o.cache},
         {"builders", "N", "workers that build (default: processors)", CLI_U64,
          &builders},
+        {"Results on record instead of a device:", NULL, NULL, CLI_GROUP, NULL},
+        {"recordings", "FILE",
+         "timing matrix (CSV), T4 results, Kernel Tuner cache, or a store",
+         CLI_TEXT, &o.recordings},
+        {"where", "COL=VAL,...", "rows of a matrix, as in pass=3", CLI_TEXT,
+         &o.where},
+        {"time-column", "COL", "of a matrix (default: the median)", CLI_TEXT,
+         &o.time_column},
         {NULL, NULL, NULL, CLI_FLAG, NULL}};
     struct ws_spec *spec;
     int npos, rc;

@@ -254,6 +254,11 @@ struct ws_tune_opts {
      * of its own; they share the questions. */
     const char *const *devices;
     size_t ndevice; /* 0: `device` */
+    /* Results on record instead of a device (then `device`, `cache` and
+     * `builders` mean nothing): a timing matrix, T4 results, a cache file of
+     * Kernel Tuner, or a store. where: "COLUMN=VALUE,..." selects rows of a
+     * matrix; time_column: its time. NULL: measure on a device. */
+    const char *recordings, *where, *time_column;
 };
 
 struct ws_tune_row {
@@ -268,6 +273,9 @@ struct ws_tune_row {
     uint64_t ok, failed, filtered;          /* verdicts while screening */
     uint64_t verdicts[16];
     uint64_t trial, default_trial; /* numbers in the store */
+    /* On recordings that hold every valid config: the best recorded time, and
+     * how much longer the choice takes (0.05: 5%). 0: unknown. */
+    double oracle_ns, regret;
 };
 
 struct ws_tune_result {
@@ -283,6 +291,13 @@ struct ws_tune_result {
     uint64_t unfit;
     char unfit_why[256];
     void *priv;
+    /* Nothing was measured: all answers come from this file (NULL: measured).
+     * Of it: results used, not of the space (and the first of them), and
+     * configs that were asked for but are not recorded. */
+    const char *recordings;
+    uint64_t recorded, foreign, missed;
+    char foreign_why[256];
+    int unfinished; /* the file broke off; what is whole was used */
 };
 
 WS_API int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,

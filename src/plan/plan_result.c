@@ -4,6 +4,7 @@
  * The pack carries its evidence: for each entry the numbers of the trials it
  * rests on, the identities of candidate and device, the samples' summary.
  */
+#include "plan/plan_recordings.h"
 #include "plan/plan_tune.h"
 
 #include <jansson.h>
@@ -96,7 +97,7 @@ static int fill_row(struct ws_spec *spec, struct ws__arena *a,
     int rc = 0;
 
     ws__buf_init(&b, ctx, 1 << 16);
-    WS_TRY_DONE(ws__workload_print(&b, spec->s->op, w));
+    WS_TRY_DONE(ws__plan_print_workload(&b, spec, w));
     row->workload = keep(a, &b);
     row->name = w->name ? w->name : "";
     row->speedup = c->speedup.value;
@@ -249,12 +250,12 @@ static int pack_texts(struct ws_spec *spec, struct ws__arena *a,
 }
 
 /* The device that the guards of the pack are about. */
-static void device_vars(struct ws__measure *m, const struct ws__kernel *k,
-                        union wsrt_value *out)
+static void device_vars(const struct ws__identity *id,
+                        const struct ws__kernel *k, union wsrt_value *out)
 {
     union wsrt_value vars[WS__MAX_SLOTS] = {{0}};
 
-    ws__measure_vars(m, k, 0, vars);
+    ws__identity_vars(id, k, vars);
     for (int v = 0; v < WS__NDEVICE_VARS; v++)
         out[v] = vars[ws__kernel_device_slot(k, (enum ws__device_var)v)];
 }
@@ -316,7 +317,8 @@ static int bar_shapes(struct ws_spec *spec, struct ws__arena *a,
 
 static int write_pack(struct ws_spec *spec, struct ws__arena *a,
                       const char *path, const struct ws__outcome *o,
-                      const struct ws_tune_result *r, struct ws__measure *m)
+                      const struct ws_tune_result *r,
+                      const struct ws__identity *id)
 {
     struct ws__spec *s = spec->s;
     struct ws__pack_entry *e = ws__arena_alloc(a, o->n, sizeof(*e));
@@ -339,8 +341,8 @@ static int write_pack(struct ws_spec *spec, struct ws__arena *a,
     if (!c.nentry)
         return 0;
     WS_TRY(bar_shapes(spec, a, o, r->row, &c.op));
-    device_vars(m, &s->kernel[0], c.device);
-    WS_TRY(pack_texts(spec, a, o, r, &ws__measure_device(m)->id, &texts));
+    device_vars(id, &s->kernel[0], c.device);
+    WS_TRY(pack_texts(spec, a, o, r, id, &texts));
     c.text = texts;
     return ws__pack_write(spec->ctx, path, &c);
 }
@@ -369,9 +371,29 @@ static int geomean(struct ws__arena *a, const struct ws_tune_row *row, size_t n,
     return 0;
 }
 
+/* What a result from recordings has more: where it comes from, and for each
+ * workload how far its choice is from the best. Nothing was interleaved. */
+static void fill_recorded(const struct ws__recorded *rec, const char *path,
+                          struct ws_tune_row *row, size_t n,
+                          struct ws_tune_result *r)
+{
+    r->recordings = path;
+    r->recorded = rec->report->used;
+    r->foreign = rec->report->foreign;
+    r->unfinished = rec->report->unfinished;
+    snprintf(r->foreign_why, sizeof(r->foreign_why), "%s",
+             rec->report->foreign_why);
+    for (size_t w = 0; w < n; w++) {
+        row[w].confirmed = 0;
+        row[w].oracle_ns = rec->oracle_ns[w];
+        if (row[w].oracle_ns > 0 && row[w].best_ns > 0)
+            row[w].regret = row[w].best_ns / row[w].oracle_ns - 1;
+    }
+}
+
 int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
-                    const struct ws__outcome *o, struct ws__measure *m,
-                    struct ws_tune_result **out)
+                    const struct ws__outcome *o, const struct ws__identity *id,
+                    const struct ws__recorded *rec, struct ws_tune_result **out)
 {
     struct ws_ctx *ctx = spec->ctx;
     struct result *res = ws__alloc(ctx, 1, sizeof(*res));
@@ -390,20 +412,25 @@ int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
                         : ws__path_join(ctx, spec->project, "store.db");
     rc = row && store ? 0 : WS_ENOMEM;
     for (size_t i = 0; i < o->n && !rc; i++)
-        rc = fill_row(spec, a, &o->choice[i], &spec->s->workload[i], &row[i]);
+        rc = fill_row(spec, a, &o->choice[i],
+                      &ws__plan_subject(spec).workload[i], &row[i]);
     WS_TRY_DONE(rc);
     res->r.row = row;
     res->r.nrow = o->n;
     res->r.trials = o->answered;
     res->r.reused = o->reused;
     res->r.filtered = o->filtered;
+    res->r.missed = o->missed;
     res->r.stopped = o->stopped;
+    if (rec)
+        fill_recorded(rec, ws__arena_strdup(a, opts->recordings), row, o->n,
+                      &res->r);
     WS_TRY_DONE(geomean(a, row, o->n, &res->r.geomean_speedup));
-    res->r.device = ws__arena_strdup(a, ws__measure_device(m)->id.device);
+    res->r.device = ws__arena_strdup(a, id->device);
     res->r.store = ws__arena_strdup(a, store);
     if (opts->pack && has_best(o)) {
         /* What was measured is told even if the pack cannot be written. */
-        res->r.pack_status = write_pack(spec, a, opts->pack, o, &res->r, m);
+        res->r.pack_status = write_pack(spec, a, opts->pack, o, &res->r, id);
         if (!res->r.pack_status)
             res->r.pack = ws__arena_strdup(a, opts->pack);
     }

@@ -1,13 +1,16 @@
 /*
  * plan_tune.c: tune at the public interface: wires specification, spaces,
- * device, store and engine together and turns the outcome into rows and a
- * pack.
+ * device or recordings, store and engine together and turns the outcome into
+ * rows and a pack.
  *
  * What may be long (the engine) is interruptible and resumable; what follows
  * it (pack, rows) is short and happens whatever ended the search, so that a
  * stopped tune still leaves the best it knows.
  */
+#include "plan/plan_recordings.h"
 #include "plan/plan_tune.h"
+
+#include <stddef.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
@@ -21,8 +24,12 @@ struct tune {
     struct ws_ctx *ctx;
     struct ws_spec *spec;
     const struct ws_tune_opts *o;
-    struct ws__fleet *fleet;
-    struct ws__measure *m; /* of its first device */
+    struct ws__fleet *fleet; /* or */
+    struct ws__recordings *rec;
+    struct ws__measure *m;            /* of the fleet's first device; or NULL */
+    struct ws__results_report report; /* of the recordings */
+    struct ws__evaluator ev;
+    struct ws__subject about;
     struct ws__store *store;
     struct ws__space **space;
     size_t nspace;
@@ -53,6 +60,17 @@ const char *ws_strategy_name(unsigned i, const char **about)
             return ws__strategy_table[n]->name;
         }
     return NULL;
+}
+
+/* Recordings say at once what they do not hold. */
+static int is_recorded(void *user, const struct ws__candidate *c,
+                       uint32_t workload)
+{
+    struct tune *t = user;
+    double ns;
+    int rc = ws__recordings_look(t->rec, c, workload, &ns);
+
+    return rc ? rc : WS__FITS_MISSED;
 }
 
 static int fits(void *user, const struct ws__candidate *c, uint32_t workload)
@@ -91,7 +109,8 @@ static void on_progress(void *user, const struct ws__progress *p)
     if (p->trial) {
         double score = ws__trial_score(t->ctx, p->trial);
 
-        ws__workload_print(&work, s->op, &s->workload[p->workload]);
+        ws__plan_print_workload(&work, t->spec,
+                                &t->about.workload[p->workload]);
         ws__config_print(&config, &s->kernel[p->trial->candidate.kernel],
                          &p->trial->candidate.config);
         o.workload = work.data;
@@ -104,20 +123,17 @@ static void on_progress(void *user, const struct ws__progress *p)
     ws__buf_free(&config);
 }
 
-static int open_devices(struct tune *t)
+/* Axes, and what is known of the device: of recordings that is nothing. */
+static void space_vars(struct tune *t, const struct ws__kernel *k, size_t w,
+                       union wsrt_value *vars)
 {
-    const struct ws_tune_opts *o = t->o;
-    const struct ws__spec *s = t->spec->s;
-    struct ws__measure_opts mo = {.builders = o->builders, .seed = o->seed};
-
-    WS_TRY(ws__plan_measure_opts(t->spec, o->cache, &mo));
-    WS_TRY(ws__fleet_open(t->ctx, s->op, s->kernel, s->nkernel, s->workload,
-                          s->nworkload, &mo,
-                          o->ndevice ? o->devices : &o->device, ndevice(o),
-                          &t->fleet));
-    t->m = ws__fleet_first(t->fleet);
-    ws__plan_bind(t->spec, t->m);
-    return 0;
+    memset(vars, 0, WS__MAX_SLOTS * sizeof(*vars));
+    if (t->m) {
+        ws__measure_vars(t->m, k, (uint32_t)w, vars);
+        return;
+    }
+    for (size_t a = 0; k->op && a < k->op->naxis; a++)
+        vars[a].i = t->about.workload[w].axis[a];
 }
 
 static int make_spaces(struct tune *t)
@@ -125,18 +141,18 @@ static int make_spaces(struct tune *t)
     struct ws__spec *s = t->spec->s;
     union wsrt_value vars[WS__MAX_SLOTS];
 
-    t->nspace = s->nkernel * s->nworkload;
+    t->nspace = s->nkernel * t->about.nworkload;
     t->space = ws__alloc(t->ctx, t->nspace, sizeof(*t->space));
     if (!t->space)
         return WS_ENOMEM;
     for (size_t k = 0; k < s->nkernel; k++)
-        for (size_t w = 0; w < s->nworkload; w++) {
-            struct ws__space **sp = &t->space[k * s->nworkload + w];
+        for (size_t w = 0; w < t->about.nworkload; w++) {
+            struct ws__space **sp = &t->space[k * t->about.nworkload + w];
             struct ws__config dflt;
 
-            memset(vars, 0, sizeof(vars));
-            ws__measure_vars(t->m, &s->kernel[k], (uint32_t)w, vars);
-            WS_TRY(ws__space_new(t->ctx, &s->kernel[k], vars, true, true, sp));
+            space_vars(t, &s->kernel[k], w, vars);
+            WS_TRY(ws__space_new(t->ctx, &s->kernel[k], vars, s->op != NULL,
+                                 t->m != NULL, sp));
             ws__config_default(&s->kernel[k], &dflt);
             WS_TRY(ws__space_fix_structural(*sp, &dflt));
         }
@@ -146,16 +162,13 @@ static int make_spaces(struct tune *t)
 static int open_store(struct tune *t)
 {
     struct ws_ctx *ctx = t->ctx;
-    const struct ws__identity *id = &ws__measure_device(t->m)->id;
-    struct ws__evaluator ev = ws__fleet_evaluator(t->fleet);
+    const struct ws__identity *id = t->ev.ops->identity(t->ev.self);
     char *path = t->o->store ? ws__strdup(ctx, t->o->store)
                              : ws__path_join(ctx, t->spec->project, "store.db");
     int rc;
 
     if (!path)
         return WS_ENOMEM;
-    if (ev.ops->identity)
-        id = ev.ops->identity(ev.self);
     rc = ws__store_open(ctx, path, false, &t->store);
     if (!rc)
         rc = ws__store_set_identity(t->store, id);
@@ -166,7 +179,7 @@ static int open_store(struct tune *t)
 
 static int need_workloads(struct tune *t)
 {
-    if (t->spec->s->nworkload)
+    if (t->about.nworkload)
         return 0;
     ws__fail(t->ctx, WS_EINVAL, "'%s' names no workloads", t->spec->s->path);
     return ws__hint(t->ctx, "give a file of shapes: --workloads FILE");
@@ -175,17 +188,16 @@ static int need_workloads(struct tune *t)
 static int search(struct tune *t, const char *strategy)
 {
     struct ws__spec *s = t->spec->s;
-    struct ws__evaluator ev = ws__fleet_evaluator(t->fleet);
     struct ws__journal j = ws__store_journal(t->store);
     struct ws__problem_space p = {
         .ctx = t->ctx,
         .kernel = s->kernel,
         .nkernel = s->nkernel,
-        .workload = s->workload,
-        .nworkload = s->nworkload,
+        .workload = t->about.workload,
+        .nworkload = t->about.nworkload,
         .spaces = t->space,
         .seed = t->o->seed,
-        .fits = fits,
+        .fits = t->m ? fits : is_recorded,
         .fits_user = t,
     };
     struct ws__engine_opts eo = {
@@ -205,7 +217,7 @@ static int search(struct tune *t, const char *strategy)
     snprintf(t->run.strategy, sizeof(t->run.strategy), "%s", strategy);
     t->run.spec = s->hash;
     t->run.seed = t->o->seed;
-    return ws__engine_run(&p, &ev, &j, &t->run, &eo, &t->outcome);
+    return ws__engine_run(&p, &t->ev, &j, &t->run, &eo, &t->outcome);
 }
 
 static void tune_end(struct tune *t)
@@ -216,6 +228,7 @@ static void tune_end(struct tune *t)
     ws__free(t->ctx, t->space);
     ws__store_close(t->store);
     ws__fleet_close(t->fleet);
+    ws__recordings_free(t->rec);
 }
 
 /* A pack that cannot be written is better known before hours of work. */
@@ -239,27 +252,115 @@ static int check_pack_path(struct ws_ctx *ctx, const char *path)
     return rc < 0 ? ws__error_prefix(ctx, "the pack has no place") : 0;
 }
 
+/* A pack holds sources, and conditions on the device that are true there. */
+static int check_pack(struct tune *t)
+{
+    const struct ws__spec *s = t->spec->s;
+    bool device = false, source = s->op != NULL;
+
+    if (!t->o->pack || !t->o->recordings)
+        return check_pack_path(t->ctx, t->o->pack);
+    for (size_t k = 0; k < s->nkernel; k++) {
+        source = source && s->kernel[k].source;
+        for (size_t i = 0; i < s->kernel[k].nconstraint; i++)
+            device = device || s->kernel[k].constraint[i].needs_device;
+    }
+    if (source && !device)
+        return check_pack_path(t->ctx, t->o->pack);
+    ws__fail(t->ctx, WS_EINVAL, "no pack can be made of '%s': %s", s->path,
+             source ? "its constraints read the device, which recordings do "
+                      "not know"
+                    : "it has no source that could be shipped");
+    return ws__hint(t->ctx, "leave out --out");
+}
+
+static int open_devices(struct tune *t)
+{
+    const struct ws_tune_opts *o = t->o;
+    const struct ws__spec *s = t->spec->s;
+    struct ws__measure_opts mo = {.builders = o->builders, .seed = o->seed};
+
+    WS_TRY(ws__fs_mkdirs(t->ctx, t->spec->project));
+    WS_TRY(ws__plan_measure_opts(t->spec, o->cache, &mo));
+    WS_TRY(ws__fleet_open(t->ctx, s->op, s->kernel, s->nkernel,
+                          t->about.workload, t->about.nworkload, &mo,
+                          o->ndevice ? o->devices : &o->device, ndevice(o),
+                          &t->fleet));
+    t->m = ws__fleet_first(t->fleet);
+    t->ev = ws__fleet_evaluator(t->fleet);
+    ws__plan_bind(t->spec, t->m);
+    return 0;
+}
+
+static int open_recordings(struct tune *t)
+{
+    WS_TRY(ws__plan_recordings(t->spec, t->o->recordings, t->o->where,
+                               t->o->time_column, &t->report, &t->rec));
+    t->ev = ws__recordings_evaluator(t->rec);
+    return 0;
+}
+
+/* The result; what was found is told even if the last looks were stopped. */
+static int make_result(struct tune *t, struct ws_tune_result **out)
+{
+    const struct ws__identity *id =
+        t->m ? &ws__measure_device(t->m)->id : t->ev.ops->identity(t->ev.self);
+    size_t n = t->about.nworkload;
+    double *oracle = ws__alloc(t->ctx, n, sizeof(*oracle));
+    struct ws__recorded rec = {&t->report, oracle};
+    int rc = oracle ? 0 : WS_ENOMEM;
+
+    for (size_t w = 0; w < n && t->rec && !rc; w++)
+        rc =
+            ws__plan_oracle(t->spec, t->rec, t->space, (uint32_t)w, &oracle[w]);
+    if (rc == WS_ECANCEL || rc == WS_ETIMEOUT)
+        rc = 0;
+    if (!rc)
+        rc = ws__tune_result(t->spec, t->o, &t->outcome, id,
+                             t->rec ? &rec : NULL, out);
+    ws__free(t->ctx, oracle);
+    return rc;
+}
+
+static int check_start(struct tune *t, const char *strategy)
+{
+    if (!t->o->recordings)
+        WS_TRY(ws__plan_need_op(t->spec, "tune"));
+    WS_TRY(need_workloads(t));
+    if (!ws__strategy_find(strategy)) {
+        ws__fail(t->ctx, WS_EINVAL, "unknown strategy '%s'", strategy);
+        return ws__hint(t->ctx, "'wavesmith tune --help' lists them");
+    }
+    return check_pack(t);
+}
+
+/* A caller that was built before a field was added does not set it. */
+static struct ws_tune_opts known_opts(const struct ws_tune_opts *o)
+{
+    struct ws_tune_opts all = {0};
+
+    memcpy(&all, o, o->size && o->size < sizeof(all) ? o->size : sizeof(all));
+    return all;
+}
+
 int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
             struct ws_tune_result **out)
 {
-    struct tune t = {.ctx = spec->ctx, .spec = spec, .o = opts};
-    const char *strategy = opts->strategy ? opts->strategy : DEFAULT_STRATEGY;
+    const struct ws_tune_opts o = known_opts(opts);
+    struct tune t = {.ctx = spec->ctx,
+                     .spec = spec,
+                     .o = &o,
+                     .about = ws__plan_subject(spec)};
+    const char *strategy = o.strategy ? o.strategy : DEFAULT_STRATEGY;
     int rc;
 
     *out = NULL;
-    WS_TRY(ws__plan_need_op(spec, "tune"));
-    WS_TRY(need_workloads(&t));
-    if (!ws__strategy_find(strategy)) {
-        ws__fail(t.ctx, WS_EINVAL, "unknown strategy '%s'", strategy);
-        return ws__hint(t.ctx, "'wavesmith tune --help' lists them");
-    }
-    WS_TRY(check_pack_path(t.ctx, opts->pack));
-    WS_TRY(ws__fs_mkdirs(t.ctx, spec->project));
-    WS_TRY_DONE(open_devices(&t));
+    WS_TRY(check_start(&t, strategy));
+    WS_TRY_DONE(o.recordings ? open_recordings(&t) : open_devices(&t));
     WS_TRY_DONE(open_store(&t));
     WS_TRY_DONE(make_spaces(&t));
     WS_TRY_DONE(search(&t, strategy));
-    WS_TRY_DONE(ws__tune_result(spec, opts, &t.outcome, t.m, out));
+    WS_TRY_DONE(make_result(&t, out));
     (*out)->unfit = t.unfit;
     snprintf((*out)->unfit_why, sizeof((*out)->unfit_why), "%s", t.unfit_why);
 done:

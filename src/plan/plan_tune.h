@@ -8,9 +8,17 @@
 #include "search/search.h"
 #include "store/store.h"
 
-/* Rows, and the pack if opts->pack names one and anything is right. */
+/* Of a tune on recordings. */
+struct ws__recorded {
+    const struct ws__results_report *report;
+    const double *oracle_ns; /* a workload; 0: unknown */
+};
+
+/* Rows, and the pack if opts->pack names one and anything is right. id: who
+ * answered; rec: NULL if it was measured. */
 int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
-                    const struct ws__outcome *o, struct ws__measure *m,
+                    const struct ws__outcome *o, const struct ws__identity *id,
+                    const struct ws__recorded *rec,
                     struct ws_tune_result **out);
 
 #endif

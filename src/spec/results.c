@@ -8,7 +8,8 @@
  * in either spelling or as 1 and 0.
  *
  * A row that breaks a constraint of the space is foreign as one with an
- * unknown value is; constraints on the device are not known here.
+ * unknown value is; constraints on the device are not known here, and those
+ * that only prune the search say nothing about a row.
  */
 #include "spec/results.h"
 
@@ -187,7 +188,7 @@ static const struct ws__constraint *broken(struct ws__results_reader *rd)
         rd->vars[i].i = rd->spec->workload[rd->r.workload].axis[i];
     ws__config_vars(k, &rd->r.config, rd->vars);
     for (size_t i = 0; i < k->nconstraint; i++)
-        if (!k->constraint[i].needs_device &&
+        if (!k->constraint[i].needs_device && !k->constraint[i].prune &&
             !ws__expr_test(k->constraint[i].expr, rd->vars))
             return &k->constraint[i];
     return NULL;

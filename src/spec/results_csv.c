@@ -466,9 +466,8 @@ static int read_figures(struct csv *c)
         build > 0 && build * c->build_unit < 1e18)
         r->build_ns = (uint64_t)(build * c->build_unit);
     if (r->verdict != WS__V_OK) {
-        r->reason = c->reason >= 0 && *c->cell[c->reason]
-                        ? c->cell[c->reason]
-                        : ws__verdict_text(r->verdict);
+        r->reason = c->cell[c->reason >= 0 && *c->cell[c->reason] ? c->reason
+                                                                  : c->status];
         return 0;
     }
     if (c->samples >= 0)

@@ -1,0 +1,198 @@
+/*
+ * plan_recordings.c: results on record instead of a device: which file is
+ * what, and the best that a complete recording holds.
+ *
+ * A store is told from other files by its first bytes. Its trials answer for
+ * this specification if candidate and workload are the same by content; those
+ * of several devices never mix, so a store of more than one is refused.
+ */
+#include "plan/plan_recordings.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "store/store.h"
+#include "base/banned.h"
+
+static const struct ws__workload recorded = {.name = "recorded", .weight = 1};
+
+struct ws__subject ws__plan_subject(const struct ws_spec *spec)
+{
+    const struct ws__spec *s = spec->s;
+
+    return s->op ? (struct ws__subject){s->workload, s->nworkload}
+                 : (struct ws__subject){&recorded, 1};
+}
+
+int ws__plan_print_workload(struct ws__buf *b, const struct ws_spec *spec,
+                            const struct ws__workload *w)
+{
+    return spec->s->op ? ws__workload_print(b, spec->s->op, w)
+                       : ws__buf_puts(b, w->name);
+}
+
+/* --- stores ----------------------------------------------------------------
+ */
+
+static bool is_database(const char *path)
+{
+    static const char magic[16] = "SQLite format 3";
+    char head[16] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof(head));
+
+    if (fd >= 0)
+        close(fd);
+    return n == (ssize_t)sizeof(head) && !memcmp(head, magic, sizeof(magic));
+}
+
+struct loading {
+    struct ws_ctx *ctx;
+    struct ws__recordings *r;
+    const char *path;
+    struct ws__hash device;
+    uint64_t n;
+};
+
+static int load_trial(void *user, const struct ws__run *run,
+                      const struct ws__question *q, const struct ws__trial *t)
+{
+    struct loading *l = user;
+
+    (void)q;
+    if (l->n && !ws__hash_eq(run->device, l->device)) {
+        ws__fail(l->ctx, WS_EINVAL,
+                 "'%s' holds trials of more than one device or setting",
+                 l->path);
+        return ws__hint(l->ctx, "trials of different identity never mix; give "
+                                "a store of one");
+    }
+    l->device = run->device;
+    l->n++;
+    return ws__recordings_add_trial(l->r, t);
+}
+
+static int load_store(struct ws_ctx *ctx, const char *path,
+                      struct ws__recordings *r,
+                      struct ws__results_report *report)
+{
+    struct loading l = {.ctx = ctx, .r = r, .path = path};
+    struct ws__store *s;
+    char device[80], hex[33];
+    int rc;
+
+    WS_TRY(ws__store_open(ctx, path, true, &s));
+    rc = ws__store_each(s, load_trial, &l);
+    ws__store_close(s);
+    WS_TRY(rc);
+    ws__hash_hex(l.device, hex);
+    snprintf(device, sizeof(device), "trials of identity %s", hex);
+    snprintf(report->device, sizeof(report->device), "%s", device);
+    report->format = "store";
+    report->used = ws__recordings_count(r);
+    return 0;
+}
+
+/* --- opening ---------------------------------------------------------------
+ */
+
+static int load(struct ws_spec *spec, const char *path, const char *where,
+                const char *time, struct ws__results_report *report,
+                struct ws__recordings *r)
+{
+    struct ws_ctx *ctx = spec->ctx;
+
+    if (!is_database(path)) {
+        WS_TRY(ws__recordings_add_file(r, path, where, time, report));
+        ws__recordings_seal(r, NULL);
+    } else {
+        if (where || time)
+            return ws__fail(ctx, WS_EINVAL,
+                            "'%s' is a store: it has no columns to choose "
+                            "from",
+                            path);
+        WS_TRY(load_store(ctx, path, r, report));
+        ws__recordings_seal(r, report->device);
+    }
+    if (ws__recordings_count(r))
+        return 0;
+    ws__fail(ctx, WS_EINVAL, "'%s' holds nothing about '%s'", path,
+             spec->s->path);
+    if (report->foreign)
+        return ws__hint(ctx, "the first of %llu that do not belong: %s",
+                        (unsigned long long)report->foreign,
+                        report->foreign_why);
+    return ws__hint(ctx, report->left ? "--where selects no row"
+                                      : "it has no results");
+}
+
+int ws__plan_recordings(struct ws_spec *spec, const char *path,
+                        const char *where, const char *time,
+                        struct ws__results_report *report,
+                        struct ws__recordings **out)
+{
+    struct ws__spec *s = spec->s;
+    struct ws__subject about = ws__plan_subject(spec);
+    int rc;
+
+    *out = NULL;
+    memset(report, 0, sizeof(*report));
+    WS_TRY(ws__recordings_new(spec->ctx, s->kernel, s->nkernel, about.workload,
+                              about.nworkload, out));
+    rc = load(spec, path, where, time, report, *out);
+    if (rc < 0) {
+        ws__recordings_free(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+/* --- the best there is -----------------------------------------------------
+ */
+
+/* 1: all valid configs of the kernel are recorded; *ns keeps the least. */
+static int walk(struct ws_ctx *ctx, struct ws__recordings *r,
+                struct ws__space *space, uint32_t kernel, uint32_t w,
+                double *ns)
+{
+    struct ws__candidate c = {.kernel = kernel};
+    struct ws__space_iter it;
+    uint64_t valid;
+    double t;
+    int rc;
+
+    /* Without this a space of billions would be counted through. */
+    WS_TRY(ws__space_count(space, &valid));
+    if (valid > ws__recordings_count(r))
+        return 0;
+    ws__space_begin(space, &it);
+    while ((rc = ws__space_next(&it, &c.config)) > 0) {
+        rc = ws__recordings_look(r, &c, w, &t);
+        if (rc <= 0)
+            return rc;
+        if (t > 0 && (*ns <= 0 || t < *ns))
+            *ns = t;
+        WS_TRY(ws__check_stop(ctx));
+    }
+    return rc < 0 ? rc : 1;
+}
+
+int ws__plan_oracle(struct ws_spec *spec, struct ws__recordings *r,
+                    struct ws__space *const *spaces, uint32_t workload,
+                    double *ns)
+{
+    size_t nw = ws__plan_subject(spec).nworkload;
+    double best = 0;
+
+    *ns = 0;
+    for (size_t k = 0; k < spec->s->nkernel; k++) {
+        int rc = walk(spec->ctx, r, spaces[k * nw + workload], (uint32_t)k,
+                      workload, &best);
+
+        if (rc <= 0)
+            return rc;
+    }
+    *ns = best;
+    return 0;
+}
