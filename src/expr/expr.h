@@ -125,6 +125,20 @@ int ws__expr_eval_int(struct ws_ctx *ctx, const struct ws__expr *e,
 int ws__expr_test(const struct ws__expr *e, const union wsrt_value *vars);
 bool ws__expr_uses(const struct ws__expr *e, size_t slot);
 
+/* How a condition turns while `slot` (no float) rises from lo to hi and every
+ * other slot stays at some value within its own lo and hi: not at all, only
+ * from false to true, or only from true to false. Then it can be evaluated for
+ * all of these values; otherwise nothing is known. */
+enum ws__trend {
+    WS__TREND_UNKNOWN,
+    WS__TREND_NONE,
+    WS__TREND_UP,
+    WS__TREND_DOWN
+};
+enum ws__trend ws__expr_trend(const struct ws__expr *e,
+                              const union wsrt_value *lo,
+                              const union wsrt_value *hi, size_t slot);
+
 /* A value list, built now: "[2**i for i in range(4)]", "[1, 2] + [8]". Names
  * of `consts` (may be NULL) are usable. At most `max` values, else
  * WS_ELIMIT. All values get one type (ints become floats where mixed; other

@@ -1,7 +1,8 @@
 /*
  * fuzz_expr.c: any text as an expression and as a value list. The first byte
  * chooses the wanted type. What compiles is evaluated; every failure must
- * come with a message and a place inside the text.
+ * come with a message and a place inside the text, and a trend that is claimed
+ * must hold.
  */
 #include <stdint.h>
 
@@ -25,6 +26,34 @@ static void expect_error(struct ws_ctx *ctx, int rc)
         abort();
 }
 
+/* Along x, for the few values of y. */
+static void check_trend(const struct ws__expr *e)
+{
+    union wsrt_value lo[WS_COUNT(vars)], hi[WS_COUNT(vars)];
+    enum ws__trend trend;
+
+    memcpy(lo, vars, sizeof(vars));
+    memcpy(hi, vars, sizeof(vars));
+    lo[0].i = -3;
+    hi[0].i = 12;
+    lo[1].i = -2;
+    hi[1].i = 2;
+    trend = ws__expr_trend(e, lo, hi, 0);
+    for (int y = -2; y <= 2 && trend != WS__TREND_UNKNOWN; y++) {
+        int before = -1;
+
+        lo[1].i = y;
+        for (lo[0].i = -3; lo[0].i <= 12; lo[0].i++) {
+            int now = ws__expr_test(e, lo);
+
+            if (now < 0 || (before >= 0 && now != before &&
+                            trend != (now ? WS__TREND_UP : WS__TREND_DOWN)))
+                abort();
+            before = now;
+        }
+    }
+}
+
 static void one(struct ws_ctx *ctx, struct ws__arena *a, const char *text,
                 int want)
 {
@@ -46,6 +75,8 @@ static void one(struct ws_ctx *ctx, struct ws__arena *a, const char *text,
     if (rc)
         abort();
     rc = ws__expr_compile(ctx, a, text, &loc, &s, want, &e);
+    if (rc == 0)
+        check_trend(e);
     if (rc == 0)
         rc = ws__expr_eval(ctx, e, vars, &out);
     if (rc < 0)

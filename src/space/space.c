@@ -41,6 +41,7 @@ void ws__space_set(struct ws__space *s, size_t param, size_t value)
 void ws__space_load(struct ws__space *s, const struct ws__config *c)
 {
     s->at = *c;
+    s->uses++;
     ws__config_vars(s->kernel, c, s->vars);
 }
 

@@ -56,6 +56,7 @@ struct ws__space_iter {
     struct ws__space *space;
     struct ws__config config;
     bool started;
+    uint64_t uses; /* of the space, when it stopped here */
 };
 void ws__space_begin(struct ws__space *s, struct ws__space_iter *it);
 int ws__space_next(struct ws__space_iter *it, struct ws__config *out);

@@ -19,10 +19,12 @@
 /* Entries a step: 4 MiB. */
 #define MEMO_MAX ((size_t)1 << 18)
 
-int ws__layout_test(struct ws__space *s, const struct ws__layout *l,
-                    size_t first, size_t n, bool *poison)
+/* The constraints without parameters: 1 none false, 0 some is. *poison is set
+ * if one cannot be evaluated. */
+static int test_constants(const struct ws__space *s, const struct ws__layout *l,
+                          bool *poison)
 {
-    for (size_t i = first; i < first + n; i++) {
+    for (size_t i = 0; i < l->nconst; i++) {
         size_t c = l->test[i];
         int r = ws__expr_test(s->kernel->constraint[c].expr, s->vars);
 
@@ -96,30 +98,75 @@ static bool memo_get(const struct ws__memo *m, uint64_t key, uint64_t *count)
     return m->entry[i].key != 0;
 }
 
+static uint64_t sat_add(uint64_t a, uint64_t b)
+{
+    uint64_t r;
+
+    return __builtin_add_overflow(a, b, &r) ? UINT64_MAX : r;
+}
+
+/* Values of the row, poisoned or not. */
+static uint64_t how_many(const struct ws__step *st, const struct ws__row *r,
+                         bool poisoned)
+{
+    uint64_t n = 0;
+
+    for (size_t w = 0; w < st->words; w++)
+        n += (uint64_t)__builtin_popcountll(
+            r->left[w] & (poisoned ? r->poison[w] : ~r->poison[w]));
+    return n;
+}
+
+static bool is_poisoned(const struct ws__row *r, size_t v)
+{
+    return r->poison[v / 64] >> v % 64 & 1;
+}
+
+/* The values of a step whose value matters to nothing later: one completion
+ * stands for all of them, but for the poison. */
+static int rest_same(struct ws__space *s, struct ws__layout *l, size_t pos,
+                     size_t end, bool poison, const struct ws__row *row,
+                     uint64_t *out)
+{
+    const struct ws__step *st = &l->step[pos];
+    bool done[2] = {false, false};
+    uint64_t sub;
+
+    *out = 0;
+    for (size_t v = ws__row_next(st, row->left, 0);
+         v < st->nvalue && !(done[0] && done[1]);
+         v = ws__row_next(st, row->left, v + 1)) {
+        bool bad = is_poisoned(row, v);
+
+        if (done[bad])
+            continue;
+        done[bad] = true;
+        ws__space_set(s, st->param, v);
+        WS_TRY(ws__layout_rest(s, l, pos + 1, end, poison || bad, &sub));
+        *out = sat_add(*out, ws__sat_mul(sub, how_many(st, row, bad)));
+        if (!how_many(st, row, !bad))
+            break;
+    }
+    return 0;
+}
+
 static int rest_walk(struct ws__space *s, struct ws__layout *l, size_t pos,
                      size_t end, bool poison, uint64_t *out)
 {
     const struct ws__step *st = &l->step[pos];
     uint64_t total = 0, sub;
+    struct ws__row row;
 
-    if (!st->ntest && st->dies) {
-        WS_TRY(ws__layout_rest(s, l, pos + 1, end, poison, &sub));
-        *out = ws__sat_mul(sub, st->nvalue);
-        return 0;
-    }
     WS_TRY(ws__space_tick(s));
-    for (size_t v = 0; v < st->nvalue; v++) {
-        bool p = poison;
-
+    WS_TRY(ws__space_row(s, l, st, &row));
+    if (st->dies)
+        return rest_same(s, l, pos, end, poison, &row, out);
+    for (size_t v = ws__row_next(st, row.left, 0); v < st->nvalue;
+         v = ws__row_next(st, row.left, v + 1)) {
         ws__space_set(s, st->param, v);
-        if (!ws__layout_test(s, l, st->first, st->ntest, &p))
-            continue;
-        if (pos + 1 == end && !p)
-            sub = 1;
-        else
-            WS_TRY(ws__layout_rest(s, l, pos + 1, end, p, &sub));
-        if (__builtin_add_overflow(total, sub, &total))
-            total = UINT64_MAX;
+        WS_TRY(ws__layout_rest(s, l, pos + 1, end,
+                               poison || is_poisoned(&row, v), &sub));
+        total = sat_add(total, sub);
     }
     *out = total;
     return 0;
@@ -152,16 +199,17 @@ static int unrank_group(struct ws__space *s, struct ws__layout *l,
 {
     for (size_t pos = g->first; pos < g->end; pos++) {
         const struct ws__step *st = &l->step[pos];
+        struct ws__row row;
         size_t v;
 
-        for (v = 0; v < st->nvalue; v++) {
-            bool poison = false;
+        WS_TRY(ws__space_row(s, l, st, &row));
+        for (v = ws__row_next(st, row.left, 0); v < st->nvalue;
+             v = ws__row_next(st, row.left, v + 1)) {
             uint64_t sub;
 
             ws__space_set(s, st->param, v);
-            if (!ws__layout_test(s, l, st->first, st->ntest, &poison))
-                continue;
-            WS_TRY(ws__layout_rest(s, l, pos + 1, g->end, poison, &sub));
+            WS_TRY(ws__layout_rest(s, l, pos + 1, g->end, is_poisoned(&row, v),
+                                   &sub));
             if (r < sub)
                 break;
             r -= sub;
@@ -202,7 +250,7 @@ int ws__layout_count(struct ws__space *s, struct ws__layout *l)
     bool poison = false, some = true;
 
     ws__space_load(s, &s->base);
-    if (!ws__layout_test(s, l, 0, l->nconst, &poison))
+    if (!test_constants(s, l, &poison))
         return 0;
     for (size_t i = 0; i < l->ngroup; i++) {
         struct ws__group *g = &l->group[i];

@@ -17,28 +17,21 @@ void ws__space_begin(struct ws__space *s, struct ws__space_iter *it)
     it->space = s;
 }
 
-/* The first value from v on that passes the tests of a step. */
-static bool next_value(struct ws__space *s, const struct ws__step *st, size_t v)
-{
-    bool poison = false;
-
-    for (; v < st->nvalue; v++) {
-        ws__space_set(s, st->param, v);
-        if (ws__layout_test(s, &s->layout, st->first, st->ntest, &poison))
-            return true;
-    }
-    return false;
-}
-
 /* From step `pos`, value v, to the next whole assignment: 1, or 0 at the end.
  */
 static int walk(struct ws__space *s, size_t pos, size_t v)
 {
-    const struct ws__layout *l = &s->layout;
+    struct ws__layout *l = &s->layout;
+    struct ws__row row;
 
     for (;;) {
+        const struct ws__step *st = &l->step[pos];
+
         WS_TRY(ws__space_tick(s));
-        if (next_value(s, &l->step[pos], v)) {
+        WS_TRY(ws__space_row(s, l, st, &row));
+        v = ws__row_next(st, row.left, v);
+        if (v < st->nvalue) {
+            ws__space_set(s, st->param, v);
             if (++pos == l->nstep)
                 return 1;
             v = 0;
@@ -66,7 +59,10 @@ int ws__space_next(struct ws__space_iter *it, struct ws__config *out)
         it->started = true;
         it->config = s->base;
     }
-    ws__space_load(s, &it->config);
+    /* A walk goes on from where it stopped, unless the space was used for
+     * something else. */
+    if (first || it->uses != s->uses)
+        ws__space_load(s, &it->config);
     if (!n)
         some = first;
     else if (first)
@@ -76,5 +72,6 @@ int ws__space_next(struct ws__space_iter *it, struct ws__config *out)
                     it->config.at[s->layout.step[n - 1].param] + (size_t)1);
     if (some > 0)
         *out = it->config = s->at;
+    it->uses = some > 0 ? s->uses : 0;
     return some;
 }
