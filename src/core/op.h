@@ -86,10 +86,33 @@ struct ws__workload {
 
 enum ws__cache_mode { WS__CACHE_DEFAULT, WS__CACHE_COLD, WS__CACHE_WARM };
 
+/* A reference in Python: the text of a file, whose function gets the inputs in
+ * the op's order and returns the outputs. Runs only if the user trusts it. */
+enum ws__py_arrays {
+    WS__PY_NUMPY, /* numpy; every float type as float64, which holds all */
+    WS__PY_TORCH  /* torch tensors of the op's own types */
+};
+struct ws__python {
+    const char *text; /* NULL: there is none */
+    const char *file; /* what messages call it */
+    const char *function;
+    enum ws__py_arrays arrays;
+};
+
+/* A trusted kernel of the same op and its config ("BM=1"; NULL: default). */
+struct ws__kernel;
+struct ws__trusted {
+    const struct ws__kernel *kernel; /* NULL: there is none */
+    const char *config;
+};
+
 struct ws__op {
     const char *name, *about, *file;
-    const char *dir;       /* folder of the file */
+    const char *dir; /* folder of the file */
+    /* The reference: one of three, or none. */
     const char *reference; /* native: name of a folder of ops/; else NULL */
+    struct ws__python python;
+    struct ws__trusted trusted;
     struct ws__axis axis[WS__MAX_AXES];
     size_t naxis;
     struct ws__tensor tensor[WS__MAX_TENSORS]; /* inputs, then outputs */

@@ -35,7 +35,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ws__arena arena;
 
     if (ctx && text && size < 100000) {
-        struct ws__load l = {ctx, &arena, "tests/data/share"};
+        struct ws__load l = {.ctx = ctx,
+                             .arena = &arena,
+                             .share_dir = "tests/data/share"};
 
         if (size)
             memcpy(text, data, size);

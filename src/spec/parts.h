@@ -13,6 +13,8 @@ struct ws__load {
     struct ws_ctx *ctx;
     struct ws__arena *arena;
     const char *share_dir; /* of the options; NULL: ask when needed */
+    const struct ws__node *trusted_tree; /* of the op's trusted kernel */
+    bool no_files;                       /* the texts must hold everything */
 };
 
 /* struct ws__spec and what only this folder needs of it. */
@@ -25,6 +27,17 @@ struct ws__spec_full {
 /* spec_op.c: the op but its workloads. file and dir are kept. */
 int ws__load_op(struct ws__load *l, const struct ws__node *root,
                 const char *file, const char *dir, struct ws__op **out);
+
+/* spec_reference.c: the value of `reference`. */
+int ws__load_reference(struct ws__load *l, const struct ws__node *n,
+                       struct ws__op *op);
+/* The op's tree with the content of its reference instead of files. */
+int ws__reference_inline(struct ws__load *l, const struct ws__op *op,
+                         const struct ws__node *root,
+                         const struct ws__node **out);
+/* Is this kernel file the op's reference? */
+bool ws__load_is_trusted(struct ws__load *l, const struct ws__op *op,
+                         const char *file);
 
 /* spec_workload.c */
 int ws__load_workload_list(struct ws__load *l, const struct ws__op *op,

@@ -42,6 +42,8 @@ static int new_spec(struct ws_ctx *ctx, const char *path, struct ws__load *l,
     l->ctx = ctx;
     l->arena = &s->arena;
     l->share_dir = NULL;
+    l->trusted_tree = NULL;
+    l->no_files = false;
     s->path = ws__arena_strdup(&s->arena, path);
     if (!s->path) {
         ws__spec_free(s);
@@ -77,8 +79,8 @@ static int load_op_tree(struct ws__load *l, struct ws__spec *s,
 
     if (!dir)
         return WS_ENOMEM;
-    full(s)->op_tree = root;
-    return ws__load_op(l, root, path, dir, &s->op);
+    WS_TRY(ws__load_op(l, root, path, dir, &s->op));
+    return ws__reference_inline(l, s->op, root, &full(s)->op_tree);
 }
 
 static int load_op_file(struct ws__load *l, struct ws__spec *s,
@@ -273,6 +275,9 @@ static int load_folder(struct ws__load *l, struct ws__spec *s)
 
         if (!dir)
             return WS_ENOMEM;
+        /* What candidates are compared with is none. */
+        if (ws__load_is_trusted(l, s->op, files[i]))
+            continue;
         WS_TRY(ws__load_tree(l, files[i], &root));
         WS_TRY(ws__load_kernel(l, root, s->op, files[i], dir, NULL,
                                &s->kernel[i]));
@@ -382,7 +387,7 @@ static int no_workload(const struct ws__spec *s, const char *text)
 int ws__spec_workload(struct ws__spec *s, const char *text,
                       struct ws__workload *out)
 {
-    struct ws__load l = {s->ctx, &s->arena, NULL};
+    struct ws__load l = {.ctx = s->ctx, .arena = &s->arena};
 
     if (!s->op)
         return no_workloads(s->ctx);
@@ -393,7 +398,7 @@ int ws__spec_workload(struct ws__spec *s, const char *text,
 
 int ws__spec_workloads(struct ws__spec *s, const char *file)
 {
-    struct ws__load l = {s->ctx, &s->arena, NULL};
+    struct ws__load l = {.ctx = s->ctx, .arena = &s->arena};
     struct ws__workload *w;
     size_t n;
 
@@ -474,6 +479,7 @@ static int load_texts(struct ws__load *l, struct ws__spec *s,
                       const char *const *source, size_t nkernel)
 {
     s->dir = ".";
+    l->no_files = true;
     s->kind = !op_text       ? WS__SPEC_T1
               : nkernel == 1 ? WS__SPEC_KERNEL
                              : WS__SPEC_OP;

@@ -37,6 +37,24 @@ static struct ws__hash mix_tensor(struct ws__hash h, const struct ws__tensor *t)
     return mix_double(mix_double(h, t->fill.a), t->fill.b);
 }
 
+/* Only what is there: an op with a native reference keeps its hash. */
+static struct ws__hash mix_reference(struct ws__hash h, const struct ws__op *op)
+{
+    h = ws__hash_str(h, op->reference);
+    if (op->python.text) {
+        h = ws__hash_str(ws__hash_str(h, "python"), op->python.text);
+        h = ws__hash_str(h, op->python.function);
+        h = ws__hash_u64(h, (uint64_t)op->python.arrays);
+    }
+    if (op->trusted.kernel) {
+        const struct ws__hash *k = &op->trusted.kernel->hash;
+
+        h = ws__hash_mix(ws__hash_str(h, "kernel"), k, sizeof(*k));
+        h = ws__hash_str(h, op->trusted.config);
+    }
+    return h;
+}
+
 struct ws__hash ws__op_meaning(const struct ws__op *op)
 {
     const struct ws__tolerance *t = &op->tolerance;
@@ -51,7 +69,7 @@ struct ws__hash ws__op_meaning(const struct ws__op *op)
     h = ws__hash_u64(h, op->nrequire);
     for (size_t i = 0; i < op->nrequire; i++)
         h = ws__expr_meaning(h, op->require[i]);
-    h = ws__hash_str(h, op->reference);
+    h = mix_reference(h, op);
     h = ws__hash_u64(h, (uint64_t)t->kind);
     h = mix_double(mix_double(mix_double(h, t->atol), t->rtol), t->ratio);
     h = ws__expr_meaning(h, t->reduction);

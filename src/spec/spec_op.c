@@ -409,22 +409,6 @@ static int read_require(struct ws__load *l, const struct ws__node *n,
     return 0;
 }
 
-static int read_reference(struct ws__load *l, const struct ws__node *n,
-                          struct ws__op *op)
-{
-    int word;
-
-    if (n->kind == WS__SCALAR) {
-        WS_TRY(ws__node_word(l->ctx, n, "a reference", "native", &word));
-        op->reference = op->name;
-        return 0;
-    }
-    WS_TRY(ws__node_keys(l->ctx, n, "native", "a reference"));
-    WS_TRY(ws__node_need(l->ctx, n, "native", "the reference", &n));
-    WS_TRY(ws__node_str(l->ctx, n, "the name of an op", &op->reference));
-    return ws__node_title(l->ctx, n->text, &n->loc, "an op");
-}
-
 static int read_explicit(struct ws__load *l, const struct ws__node *n,
                          struct ws__tolerance *t)
 {
@@ -499,7 +483,7 @@ static int read_tail(struct ws__load *l, const struct ws__node *root,
     if ((n = ws__node_get(root, "require")))
         WS_TRY(read_require(l, n, scope, op));
     if ((n = ws__node_get(root, "reference")))
-        WS_TRY(read_reference(l, n, op));
+        WS_TRY(ws__load_reference(l, n, op));
     op->tolerance.accumulate = WS__DT_F32;
     if ((n = ws__node_get(root, "tolerance")))
         WS_TRY(read_tolerance(l, n, scope, &op->tolerance));
