@@ -216,6 +216,7 @@ static int run(struct cli *c, int argc, char **argv)
 {
     struct ws_run_opts o = {.size = sizeof(o)};
     const char *against = NULL, *workloads = NULL, *pos[1];
+    bool trust = false;
     const struct cli_opt opts[] = {
         {"against", "K=V,...", "A: the config compared with; else the default",
          CLI_TEXT, &against},
@@ -232,6 +233,8 @@ static int run(struct cli *c, int argc, char **argv)
         {"cache", "MODE", "cold or warm (default: as the op says)", CLI_TEXT,
          &o.cache},
         {"seed", "N", "of the inputs", CLI_U64, &o.seed},
+        {"trust-python", NULL, "let the op's reference run if it is Python",
+         CLI_FLAG, &trust},
         {NULL, NULL, NULL, CLI_FLAG, NULL}};
     bool negative = false;
     json_t *rows;
@@ -240,6 +243,7 @@ static int run(struct cli *c, int argc, char **argv)
 
     if (rc >= 0)
         return rc;
+    o.trust_python = trust;
     rows = c->json ? json_array() : NULL;
     rc = is_pack(pos[0])
              ? bench_pack(c, pos[0], &o, against, rows, &negative)

@@ -74,6 +74,7 @@ static int run(struct cli *c, int argc, char **argv)
 {
     struct ws_run_opts o = {.size = sizeof(o)};
     const char *workloads = NULL;
+    bool trust = false;
     const struct cli_opt opts[] = {
         {"config", "K=V,...", "over the default config", CLI_TEXT, &o.config},
         {"workload", "AXES", "M=1,N=64,... or a name; else the first", CLI_TEXT,
@@ -83,6 +84,8 @@ static int run(struct cli *c, int argc, char **argv)
         {"kernel", "NAME", "of a folder with several", CLI_TEXT, &o.kernel},
         {"device", "D", "as 'wavesmith devices' names it", CLI_TEXT, &o.device},
         {"seed", "N", "of the inputs", CLI_U64, &o.seed},
+        {"trust-python", NULL, "let the op's reference run if it is Python",
+         CLI_FLAG, &trust},
         {NULL, NULL, NULL, CLI_FLAG, NULL}};
     struct ws_check_result r;
     struct ws_spec *spec;
@@ -92,6 +95,7 @@ static int run(struct cli *c, int argc, char **argv)
 
     if (rc >= 0)
         return rc;
+    o.trust_python = trust;
     if (ws_spec_open(c->ctx, pos[0], workloads, &spec) < 0)
         return cli_error(c);
     if (ws_check(spec, &o, &r) < 0) {

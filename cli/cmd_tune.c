@@ -377,6 +377,7 @@ static int run(struct cli *c, int argc, char **argv)
     struct ws_tune_result *r = NULL;
     const char *workloads = NULL, *pos[1];
     uint64_t builders = 0;
+    bool trust = false;
     const struct cli_opt opts[] = {
         {"device", "D",
          "as 'wavesmith devices' names it; again for more of a model", CLI_LIST,
@@ -388,6 +389,8 @@ static int run(struct cli *c, int argc, char **argv)
         {"workloads", "FILE", "the shapes, instead of the op's own", CLI_TEXT,
          &workloads},
         {"seed", "N", "of questions and inputs (default 0)", CLI_U64, &o.seed},
+        {"trust-python", NULL, "let the op's reference run if it is Python",
+         CLI_FLAG, &trust},
         {"store", "FILE",
          "default .wavesmith/store.db beside SPEC (a shipped op: here)",
          CLI_TEXT, &o.store},
@@ -418,6 +421,7 @@ static int run(struct cli *c, int argc, char **argv)
     o.devices = devices.item;
     o.ndevice = devices.n;
     o.builders = (unsigned)builders;
+    o.trust_python = trust;
     if (ws_spec_open(c->ctx, pos[0], workloads, &spec) < 0)
         return cli_error(c);
     rc = ws_tune(spec, &o, &r);

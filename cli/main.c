@@ -130,7 +130,8 @@ int main(int argc, char **argv)
                             .worker_path = getenv("WAVESMITH_WORKER"),
                             .share_dir = getenv("WAVESMITH_SHARE"),
                             .cache_dir = getenv("WAVESMITH_CACHE"),
-                            .turn_dir = getenv("WAVESMITH_TURNS")};
+                            .turn_dir = getenv("WAVESMITH_TURNS"),
+                            .python = getenv("WAVESMITH_PYTHON")};
     int rc;
 
     if (open_standard_files() < 0)

@@ -66,6 +66,8 @@ static int serve(struct ws_ctx *ctx)
 
     if (ws__worker_hello(ctx, WS__WORKER_FD, &role) < 0)
         return EXIT_HELLO;
+    if (role == WS__ROLE_PYTHON)
+        return ws__python_serve(ctx, WS__WORKER_FD) < 0 ? EXIT_SERVE : 0;
     if (role == WS__ROLE_REFERENCE)
         return ws__reference_serve(ctx, WS__WORKER_FD) < 0 ? EXIT_SERVE : 0;
     return ws__device_serve(ctx, WS__WORKER_FD) < 0 ? EXIT_SERVE : 0;

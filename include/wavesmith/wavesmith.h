@@ -111,6 +111,7 @@ struct ws_ctx_opts {
     const char *cache_dir;   /* driver caches; NULL: .wavesmith/cache */
     const char *turn_dir;    /* where processes wait for their turn on a device,
                                 the same for all; NULL: "/tmp" */
+    const char *python;      /* for references; NULL: python3 of the PATH */
 };
 
 struct ws_ctx;
@@ -207,6 +208,7 @@ struct ws_run_opts {
     const char *workload; /* "M=1,..." or the name of one; NULL: the first */
     const char *cache;    /* "cold", "warm"; NULL: as the op says */
     uint64_t seed;
+    int trust_python; /* 1: a reference in Python may run; it is code */
 };
 
 struct ws_check_result {
@@ -259,6 +261,7 @@ struct ws_tune_opts {
      * Kernel Tuner, or a store. where: "COLUMN=VALUE,..." selects rows of a
      * matrix; time_column: its time. NULL: measure on a device. */
     const char *recordings, *where, *time_column;
+    int trust_python; /* as in ws_run_opts */
 };
 
 struct ws_tune_row {

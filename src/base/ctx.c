@@ -74,7 +74,10 @@ struct ws_ctx *ws_ctx_new(const struct ws_ctx_opts *opts)
     if (copy_path(ctx, &ctx->worker_path, o->worker_path) ||
         copy_path(ctx, &ctx->share_dir, o->share_dir) ||
         copy_path(ctx, &ctx->cache_dir, o->cache_dir) ||
-        copy_path(ctx, &ctx->turn_dir, o->turn_dir)) {
+        (o->size > offsetof(struct ws_ctx_opts, turn_dir) &&
+         copy_path(ctx, &ctx->turn_dir, o->turn_dir)) ||
+        (o->size > offsetof(struct ws_ctx_opts, python) &&
+         copy_path(ctx, &ctx->python, o->python))) {
         ws_ctx_free(ctx);
         return NULL;
     }
@@ -92,6 +95,7 @@ struct ws_ctx *ws__ctx_child(struct ws_ctx *parent)
         .share_dir = parent->share_dir,
         .cache_dir = parent->cache_dir,
         .turn_dir = parent->turn_dir,
+        .python = parent->python,
     };
     struct ws_ctx *ctx = ws_ctx_new(&o);
 
@@ -112,6 +116,7 @@ void ws_ctx_free(struct ws_ctx *ctx)
     ws__free(ctx, ctx->share_dir);
     ws__free(ctx, ctx->cache_dir);
     ws__free(ctx, ctx->turn_dir);
+    ws__free(ctx, ctx->python);
     a.free(a.user, ctx);
 }
 

@@ -24,6 +24,7 @@ struct ws_ctx {
     ws_log_fn *log;
     void *log_user;
     char *worker_path, *share_dir, *cache_dir, *turn_dir; /* NULL: default */
+    char *python;                                         /* the same */
     struct ws__stop *stop; /* own_stop, or the parent's */
     struct ws__stop own_stop;
     struct ws_error err;

@@ -24,7 +24,11 @@
 /* The first message to a worker: {u32 WS__WIRE_VERSION, u32 role}. No answer;
  * a worker that does not know the version or the role exits. */
 #define WS__WIRE_HELLO 1u
-enum ws__worker_role { WS__ROLE_DEVICE = 1, WS__ROLE_REFERENCE = 2 };
+enum ws__worker_role {
+    WS__ROLE_DEVICE = 1,
+    WS__ROLE_REFERENCE = 2,
+    WS__ROLE_PYTHON = 3 /* a reference in Python: becomes an interpreter */
+};
 
 struct ws__proc {
     pid_t pid;  /* 0: none */

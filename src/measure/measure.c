@@ -601,6 +601,7 @@ static int start(struct ws__measure *m)
         if (!m->device_name)
             return WS_ENOMEM;
     }
+    WS_TRY(ws__reference_allowed(m->ctx, m->op, m->opts.trust_python));
     WS_TRY(ws__measure_check_cache(m->ctx));
     WS_TRY(open_once(m));
     seal_protocol(m);

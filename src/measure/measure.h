@@ -16,6 +16,7 @@ struct ws__measure_opts {
     uint64_t build_limit_ns, run_limit_ns; /* time-outs; 0: 60 s, 20 s */
     uint64_t seed;      /* of the run: input seeds derive from it */
     uint64_t max_bytes; /* device memory to use; 0: half of it */
+    bool trust_python;  /* the op's reference may be Python */
 };
 
 struct ws__measure;

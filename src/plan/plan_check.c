@@ -148,6 +148,13 @@ static int first_workload(struct ws_spec *spec, const struct ws__candidate *c,
     return 0;
 }
 
+/* Callers built before the field was there trust nothing. */
+static bool trusts(const struct ws_run_opts *o)
+{
+    return o->size > offsetof(struct ws_run_opts, trust_python) &&
+           o->trust_python;
+}
+
 static int session_start(struct ws_spec *spec, const struct ws_run_opts *o,
                          const char *command, const char *against,
                          struct session **out)
@@ -155,6 +162,7 @@ static int session_start(struct ws_spec *spec, const struct ws_run_opts *o,
     struct session *s = ws__alloc(spec->ctx, 1, sizeof(*s));
     struct ws__measure_opts mo = {.device = o->device,
                                   .builders = 1,
+                                  .trust_python = trusts(o),
                                   .seed = o->seed};
     int rc;
 

@@ -198,6 +198,7 @@ int ws__plan_measure_opts(struct ws_spec *spec, const char *cache,
     struct ws_ctx *ctx = spec->ctx;
 
     WS_TRY(ws__plan_cache_mode(ctx, cache, &o->cache));
+    WS_TRY(ws__reference_allowed(ctx, spec->s->op, o->trust_python));
     if (!ctx->cache_dir) {
         ctx->cache_dir = ws__path_join(ctx, spec->project, "cache");
         if (!ctx->cache_dir)

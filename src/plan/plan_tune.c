@@ -278,7 +278,9 @@ static int open_devices(struct tune *t)
 {
     const struct ws_tune_opts *o = t->o;
     const struct ws__spec *s = t->spec->s;
-    struct ws__measure_opts mo = {.builders = o->builders, .seed = o->seed};
+    struct ws__measure_opts mo = {.builders = o->builders,
+                                  .seed = o->seed,
+                                  .trust_python = o->trust_python};
 
     WS_TRY(ws__fs_mkdirs(t->ctx, t->spec->project));
     WS_TRY(ws__plan_measure_opts(t->spec, o->cache, &mo));

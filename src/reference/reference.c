@@ -10,6 +10,8 @@
  */
 #include "reference/refpriv.h"
 
+#include <unistd.h>
+
 #include "base/banned.h"
 
 #define MAX_MESSAGE ((size_t)1 << 20)
@@ -21,7 +23,24 @@ struct ws__reference {
     unsigned threads;
     uint64_t timeout_ns;
     struct ws__proc proc;
+    int log; /* what Python prints; -1: native */
 };
+
+static int check_native(struct ws_ctx *ctx, const struct ws__op *op)
+{
+    if (!op->reference) {
+        ws__fail(ctx, WS_EREFERENCE, "op '%s' has no reference", op->name);
+        return ws__hint(ctx, "add 'reference: native', or one of your own: "
+                             "{python: FILE} or {kernel: FILE}");
+    }
+    if (ws__native_find(op->reference))
+        return 0;
+    ws__fail(ctx, WS_EREFERENCE, "native reference '%s' is not built in",
+             op->reference);
+    return ws__hint(ctx, "native references are ops/<name>/reference.c of the "
+                         "source tree; others are {python: FILE} or "
+                         "{kernel: FILE}");
+}
 
 int ws__reference_open(struct ws_ctx *ctx, const struct ws__op *op,
                        unsigned threads, uint64_t timeout_ns,
@@ -30,17 +49,8 @@ int ws__reference_open(struct ws_ctx *ctx, const struct ws__op *op,
     struct ws__reference *r;
 
     *out = NULL;
-    if (!op->reference) {
-        ws__fail(ctx, WS_EREFERENCE, "op '%s' has no native reference",
-                 op->name);
-        return ws__hint(ctx, "add 'reference: native' to the op");
-    }
-    if (!ws__native_find(op->reference)) {
-        ws__fail(ctx, WS_EREFERENCE, "native reference '%s' is not built in",
-                 op->reference);
-        return ws__hint(ctx, "native references are ops/<name>/reference.c "
-                             "of the source tree");
-    }
+    if (!op->python.text)
+        WS_TRY(check_native(ctx, op));
     r = ws__alloc(ctx, 1, sizeof(*r));
     if (!r)
         return WS_ENOMEM;
@@ -49,6 +59,13 @@ int ws__reference_open(struct ws_ctx *ctx, const struct ws__op *op,
     r->threads = ws__reference_threads(threads);
     r->timeout_ns = timeout_ns;
     r->proc.sock = -1;
+    r->log = op->python.text ? ws__python_log(ctx) : -1;
+    if (op->python.text && r->log < 0) {
+        int rc = r->log;
+
+        ws__free(ctx, r);
+        return rc;
+    }
     *out = r;
     return 0;
 }
@@ -58,14 +75,9 @@ void ws__reference_close(struct ws__reference *r)
     if (!r)
         return;
     ws__proc_stop(&r->proc, GRACE_NS);
+    if (r->log >= 0)
+        close(r->log);
     ws__free(r->ctx, r);
-}
-
-static int start(struct ws__reference *r)
-{
-    if (r->proc.pid)
-        return 0;
-    return ws__worker_start(r->ctx, WS__ROLE_REFERENCE, NULL, -1, &r->proc);
 }
 
 static int send_area(struct ws__reference *r, uint32_t type,
@@ -98,19 +110,13 @@ static int take_answer(struct ws__reference *r, const struct ws__buf *in)
     return ws__hint(r->ctx, "%s", hint);
 }
 
-static int exchange(struct ws__reference *r, const struct ws__problem *p,
-                    const struct ws__buf *call, bool *answered)
+static int wait_answer(struct ws__reference *r, bool *answered)
 {
     struct ws__buf in;
     uint32_t type = 0;
     int rc;
 
     ws__buf_init(&in, r->ctx, MAX_MESSAGE);
-    WS_TRY_DONE(start(r));
-    WS_TRY_DONE(send_area(r, WS__REF_MAP_INPUTS, &p->inputs));
-    WS_TRY_DONE(send_area(r, WS__REF_MAP_RESULTS, &p->results));
-    WS_TRY_DONE(ws__wire_send(r->ctx, r->proc.sock, WS__REF_CALL, call->data,
-                              call->len, -1));
     WS_TRY_DONE(
         ws__wire_recv(r->ctx, r->proc.sock, &type, &in, NULL, r->timeout_ns));
     if (type != WS__REF_DONE) {
@@ -124,20 +130,51 @@ done:
     return rc;
 }
 
+/* A Python that failed to load the user's text is of no use. */
+static int start(struct ws__reference *r, bool *answered)
+{
+    int rc;
+
+    if (r->proc.pid)
+        return 0;
+    if (r->log < 0)
+        return ws__worker_start(r->ctx, WS__ROLE_REFERENCE, NULL, -1, &r->proc);
+    WS_TRY(ws__python_start(r->ctx, r->op, r->threads, r->timeout_ns, r->log,
+                            &r->proc));
+    rc = wait_answer(r, answered);
+    if (rc < 0 && *answered)
+        ws__proc_stop(&r->proc, GRACE_NS);
+    return rc;
+}
+
+static int exchange(struct ws__reference *r, const struct ws__problem *p,
+                    const struct ws__buf *call, bool *answered)
+{
+    WS_TRY(start(r, answered));
+    *answered = false;
+    WS_TRY(send_area(r, WS__REF_MAP_INPUTS, &p->inputs));
+    WS_TRY(send_area(r, WS__REF_MAP_RESULTS, &p->results));
+    WS_TRY(ws__wire_send(r->ctx, r->proc.sock, WS__REF_CALL, call->data,
+                         call->len, -1));
+    return wait_answer(r, answered);
+}
+
 /* Says what became of a worker that did not answer, and ends it. */
 static int lost(struct ws__reference *r, int code)
 {
-    char how[128];
+    char how[128], words[256];
 
     if (code == WS_ECRASH)
         ws__proc_stop(&r->proc, GRACE_NS);
     else
         ws__proc_kill(&r->proc);
     ws__proc_describe(&r->proc, how, sizeof(how));
+    ws__python_last_words(r->log, words, sizeof(words));
     switch (code) {
     case WS_ECRASH:
-        return ws__fail(r->ctx, WS_EREFERENCE, "reference of '%s' crashed: %s",
-                        r->op->name, how);
+        return ws__fail(r->ctx, WS_EREFERENCE,
+                        "reference of '%s' crashed: %s%s", r->op->name, how,
+                        words);
     case WS_ETIMEOUT:
         WS_TRY(ws__check_stop(r->ctx)); /* the caller's own limit */
         ws__fail(r->ctx, WS_EREFERENCE,
@@ -201,7 +238,9 @@ int ws__reference_generate(struct ws__reference *r, struct ws__problem *p)
 
 size_t ws__reference_mutants(const struct ws__reference *r)
 {
-    return ws__native_find(r->op->reference)->nmutant;
+    const struct ws__native_reference *n = ws__native_find(r->op->reference);
+
+    return n ? n->nmutant : 0;
 }
 
 const char *ws__reference_mutant_name(const struct ws__reference *r,
@@ -209,7 +248,7 @@ const char *ws__reference_mutant_name(const struct ws__reference *r,
 {
     const struct ws__native_reference *n = ws__native_find(r->op->reference);
 
-    return which < n->nmutant ? n->mutant_name[which] : NULL;
+    return n && which < n->nmutant ? n->mutant_name[which] : NULL;
 }
 
 int ws__reference_mutant(struct ws__reference *r, struct ws__problem *p,

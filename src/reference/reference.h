@@ -84,8 +84,12 @@ struct ws__reference;
 int ws__problem_fill(struct ws__problem *p, struct ws__reference *r,
                      uint64_t seed, unsigned threads);
 
-/* The reference of an op: its worker is started at first use, replaced
- * after a crash, killed after timeout_ns. Errors: WS_EREFERENCE. */
+/* 0, or WS_EACCES: the reference is Python and nobody said that it may run. */
+int ws__reference_allowed(struct ws_ctx *ctx, const struct ws__op *op,
+                          bool trust_python);
+/* The reference of an op, native or (allowed) Python: its worker is started at
+ * first use, replaced after a crash, killed after timeout_ns. Errors:
+ * WS_EREFERENCE. */
 int ws__reference_open(struct ws_ctx *ctx, const struct ws__op *op,
                        unsigned threads, uint64_t timeout_ns,
                        struct ws__reference **out);
@@ -98,8 +102,9 @@ const char *ws__reference_mutant_name(const struct ws__reference *r,
                                       size_t which);
 int ws__reference_mutant(struct ws__reference *r, struct ws__problem *p,
                          size_t which);
-/* Worker side. */
+/* Worker side; the second returns only if it cannot become Python. */
 int ws__reference_serve(struct ws_ctx *ctx, int sock);
+int ws__python_serve(struct ws_ctx *ctx, int sock);
 
 /*
  * Compares one output as it came from the device with the reference.

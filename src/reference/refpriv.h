@@ -17,12 +17,15 @@ void ws__fill_run(const struct ws__fill *rule, enum ws__dtype t, uint64_t seed,
 
 /* Messages of a reference worker, after the hello. MAP_*: {u64 bytes} and a
  * descriptor; the area replaces the one before. CALL: see refcall.c. DONE:
- * {u32 -code, str message, str hint}. */
+ * {u32 -code, str message, str hint}. Python alone: START and SETUP, see
+ * pyref.c; DONE answers SETUP. */
 enum {
     WS__REF_MAP_INPUTS = 100,
     WS__REF_MAP_RESULTS,
     WS__REF_CALL,
-    WS__REF_DONE
+    WS__REF_DONE,
+    WS__REF_PYTHON,
+    WS__REF_SETUP
 };
 
 enum ws__ref_what { WS__REF_RUN, WS__REF_GENERATE, WS__REF_MUTANT };
@@ -49,6 +52,18 @@ void ws__ref_request_fill(const struct ws__problem *p,
                           struct ws__ref_request *q);
 /* Lets the worker fill the inputs marked native. r NULL: WS_EREFERENCE. */
 int ws__reference_generate(struct ws__reference *r, struct ws__problem *p);
+
+/* Worker: the answer to a call that ended with rc. */
+int ws__ref_answer(struct ws_ctx *ctx, int sock, int rc);
+
+/* pyref.c. A file for what the interpreter prints; its descriptor. */
+int ws__python_log(struct ws_ctx *ctx);
+/* ": line" of it, or an empty text. */
+void ws__python_last_words(int log, char *out, size_t n);
+/* Starts the worker and sends all it needs; its answer is still to come. */
+int ws__python_start(struct ws_ctx *ctx, const struct ws__op *op,
+                     unsigned threads, uint64_t timeout_ns, int log,
+                     struct ws__proc *proc);
 
 void ws__ref_request_put(struct ws__buf *b, const struct ws__ref_request *q);
 /* Checks all counts and that every tensor lies inside its area. WS_EPROTO. */

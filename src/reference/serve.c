@@ -97,19 +97,18 @@ static int serve_call(struct server *s, const struct ws__buf *in)
     return dispatch(s->ctx, &q, &call);
 }
 
-static int answer(struct server *s, int code)
+int ws__ref_answer(struct ws_ctx *ctx, int sock, int code)
 {
-    const struct ws_error *e = ws_ctx_error(s->ctx);
+    const struct ws_error *e = ws_ctx_error(ctx);
     struct ws__buf b;
     int rc;
 
-    ws__buf_init(&b, s->ctx, MAX_CALL);
+    ws__buf_init(&b, ctx, MAX_CALL);
     ws__put_u32(&b, (uint32_t)-code);
     ws__put_str(&b, code ? e->message : "");
     ws__put_str(&b, code ? e->hint : "");
-    rc = b.failed
-             ? b.failed
-             : ws__wire_send(s->ctx, s->sock, WS__REF_DONE, b.data, b.len, -1);
+    rc = b.failed ? b.failed
+                  : ws__wire_send(ctx, sock, WS__REF_DONE, b.data, b.len, -1);
     ws__buf_free(&b);
     return rc;
 }
@@ -127,7 +126,7 @@ static int serve_one(struct server *s, uint32_t type, const struct ws__buf *in,
     case WS__REF_CALL:
         ws__error_clear(s->ctx);
         rc = serve_call(s, in);
-        return answer(s, rc < 0 ? rc : 0);
+        return ws__ref_answer(s->ctx, s->sock, rc < 0 ? rc : 0);
     default:
         return ws__fail(s->ctx, WS_EPROTO, "unknown message %u",
                         (unsigned)type);
