@@ -580,6 +580,29 @@ static void seal_protocol(struct ws__measure *m)
     ws__identity_seal(&m->info.id);
 }
 
+static int check_reference(struct ws__measure *m)
+{
+    WS_TRY(ws__reference_allowed(m->ctx, m->op, m->opts.trust_python));
+    return ws__measure_independent(m->ctx, m->op, m->kernel, m->nkernel);
+}
+
+/* Native references have mutants of their own, and tests that try them. What
+ * users bring is tried here, once a workload. */
+int ws__measure_reference(struct ws__measure *m)
+{
+    uint32_t w = m->problem_workload;
+
+    if (m->refkernel)
+        WS_TRY(ws__refkernel_run(m->refkernel, w, m->problem));
+    else
+        WS_TRY(m->deps.reference_run(m->ref, m->problem));
+    if (m->admitted[w] || m->op->reference)
+        return 0;
+    WS_TRY(ws__reference_admit(m->ctx, m->problem));
+    m->admitted[w] = true;
+    return 0;
+}
+
 static int start(struct ws__measure *m)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -594,14 +617,16 @@ static int start(struct ws__measure *m)
         m->opts.run_limit_ns = 20ull * SECOND;
     m->instance = ws__alloc(m->ctx, m->nworkload, sizeof(*m->instance));
     m->best_ns = ws__alloc(m->ctx, m->nworkload, sizeof(*m->best_ns));
-    if (!m->instance || !m->best_ns)
+    m->admitted = ws__alloc(m->ctx, m->nworkload, sizeof(*m->admitted));
+    if (!m->instance || !m->best_ns || !m->admitted)
         return WS_ENOMEM;
     if (m->opts.device) {
         m->device_name = ws__strdup(m->ctx, m->opts.device);
         if (!m->device_name)
             return WS_ENOMEM;
     }
-    WS_TRY(ws__reference_allowed(m->ctx, m->op, m->opts.trust_python));
+    if (!m->opts.as_reference)
+        WS_TRY(check_reference(m));
     WS_TRY(ws__measure_check_cache(m->ctx));
     WS_TRY(open_once(m));
     seal_protocol(m);
@@ -610,6 +635,8 @@ static int start(struct ws__measure *m)
         if (!m->device_name)
             return WS_ENOMEM;
     }
+    if (m->op->trusted.kernel && !m->opts.as_reference)
+        return ws__refkernel_open(m, &m->refkernel);
     return m->deps.reference_open(m->ctx, m->op, m->opts.ref_threads,
                                   REFERENCE_LIMIT_NS, &m->ref);
 }
@@ -686,12 +713,14 @@ void ws__measure_close(struct ws__measure *m)
     ws__measure_lose(m);
     ws__problem_free(m->problem);
     ws__turn_close(&m->turn);
+    ws__refkernel_close(m->refkernel);
     if (m->ref)
         m->deps.reference_close(m->ref);
     for (size_t i = 0; m->instance && i < m->nworkload; i++)
         ws__free(ctx, m->instance[i]);
     ws__free(ctx, m->instance);
     ws__free(ctx, m->best_ns);
+    ws__free(ctx, m->admitted);
     ws__free(ctx, m->device_name);
     pthread_cond_destroy(&m->done);
     pthread_cond_destroy(&m->work);

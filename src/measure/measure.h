@@ -17,6 +17,7 @@ struct ws__measure_opts {
     uint64_t seed;      /* of the run: input seeds derive from it */
     uint64_t max_bytes; /* device memory to use; 0: half of it */
     bool trust_python;  /* the op's reference may be Python */
+    bool as_reference;  /* the kernel is the op's trusted one: it has none */
 };
 
 struct ws__measure;

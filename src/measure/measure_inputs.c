@@ -169,5 +169,5 @@ int ws__inputs_reference(struct ws__measure *m, struct ws__bufs *b)
         memcpy((char *)m->problem->input[x->tensor] + x->offset, x->value[1],
                x->bytes);
     }
-    return m->deps.reference_run(m->ref, m->problem);
+    return ws__measure_reference(m);
 }

@@ -119,7 +119,9 @@ struct ws__measure {
     struct ws__turn turn; /* with other processes, on the same hardware */
 
     struct ws__reference *ref;
-    struct ws__problem *problem; /* of the last verdict, or NULL */
+    struct ws__refkernel *refkernel; /* instead of it, or NULL */
+    bool *admitted;                  /* by workload: results fit to judge by */
+    struct ws__problem *problem;     /* of the last verdict, or NULL */
     uint32_t problem_workload;
     bool problem_done; /* filled and computed, for its seed */
     uint64_t ref_ns;   /* what its reference took */
@@ -226,6 +228,19 @@ int ws__measure_run(struct ws__measure *m, const struct ws__dev_batch *b,
 int ws__measure_once(struct ws__measure *m, const struct ws__dev_seq *seq,
                      struct ws__dev_sample *sample);
 uint64_t ws__measure_max_bytes(const struct ws__measure *m);
+
+/* The reference results of m->problem. */
+int ws__measure_reference(struct ws__measure *m);
+
+/* measure_trusted.c: the op's trusted kernel. Errors: WS_EREFERENCE. */
+/* 0 if none of the kernels has its source. */
+int ws__measure_independent(struct ws_ctx *ctx, const struct ws__op *op,
+                            const struct ws__kernel *kernel, size_t n);
+int ws__refkernel_open(struct ws__measure *m, struct ws__refkernel **out);
+void ws__refkernel_close(struct ws__refkernel *r); /* NULL is fine */
+/* Computes p->result from p->input. */
+int ws__refkernel_run(struct ws__refkernel *r, uint32_t workload,
+                      struct ws__problem *p);
 
 /* measure_filter.c */
 /* As ws__measure_fits, and the plan. */

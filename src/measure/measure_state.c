@@ -170,7 +170,7 @@ static int on_other_seed(struct state *x, struct ws__subject *s, bool over)
     x->set = (old + 1) % x->b->nset;
     WS_TRY(launch(x, s, true, &hash[0]));
     if (!x->compare && !s->kernel->order_dependent && hash[0] == s->hash[0]) {
-        WS_TRY(x->m->deps.reference_run(x->m->ref, x->m->problem));
+        WS_TRY(ws__measure_reference(x->m));
         x->compare = true;
     }
     if (x->compare)
@@ -190,7 +190,7 @@ static int without_variants(struct state *x)
 
     WS_TRY(other_seed(x));
     if (reference)
-        WS_TRY(x->m->deps.reference_run(x->m->ref, x->m->problem));
+        WS_TRY(ws__measure_reference(x->m));
     x->compare = reference;
     /* The first leaves nothing old behind. */
     for (x->at = 0; x->at < x->n && all_ok(x); x->at++)

@@ -51,7 +51,7 @@ static int fresh_problem(struct ws__measure *m, const struct ws__subject *s,
     t0 = ws__now_ns();
     WS_TRY(m->deps.problem_fill(m->problem, m->ref, seed, m->opts.ref_threads));
     t1 = ws__now_ns();
-    WS_TRY(m->deps.reference_run(m->ref, m->problem));
+    WS_TRY(ws__measure_reference(m));
     m->ref_ns = ws__now_ns() - t1;
     m->problem->seed = seed;
     m->problem_done = true;

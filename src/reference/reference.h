@@ -102,6 +102,10 @@ const char *ws__reference_mutant_name(const struct ws__reference *r,
                                       size_t which);
 int ws__reference_mutant(struct ws__reference *r, struct ws__problem *p,
                          size_t which);
+/* May p->result be judged by? Known-bad variants of it (all zero, moved by
+ * one element, other signs), where they are no variants of nothing, must be
+ * rejected by the op's tolerance; else WS_EREFERENCE. */
+int ws__reference_admit(struct ws_ctx *ctx, const struct ws__problem *p);
 /* Worker side; the second returns only if it cannot become Python. */
 int ws__reference_serve(struct ws_ctx *ctx, int sock);
 int ws__python_serve(struct ws_ctx *ctx, int sock);

@@ -1,0 +1,477 @@
+/*
+ * measure_trusted.c: a trusted kernel as the reference.
+ *
+ * It runs through a session of its own, with a device worker that never holds
+ * a candidate; its results are read back and become the reference's doubles,
+ * which no device worker maps. Before buffers are given back they are written
+ * over: nothing of a result is left for whoever gets that memory next.
+ *
+ * A reference should be more exact than what it judges. So where the types of
+ * a workload are an axis, the kernel runs in the widest float type of that
+ * axis for which its constraints hold, on inputs converted exactly. Where
+ * there is none it runs in the types of the workload; the tolerance is not
+ * widened for that: it allows several times the error of one honest kernel,
+ * and a trusted kernel that needs more is no reference.
+ *
+ * It is checked like a candidate, but for the comparison: two launches over
+ * different patterns must give the same bits, every element is a number,
+ * inputs and guards stay as they were. It never is the kernel that is judged:
+ * the same source under another name is refused.
+ */
+#include "measure/measure_int.h"
+
+#include <ctype.h>
+#include <math.h>
+
+#include "base/banned.h"
+
+#define SECOND 1000000000u
+#define LIMIT_NS (600ull * SECOND)
+#define SECOND_POISON 0x7fa5c3e1u /* a NaN in the wider types, too */
+
+struct ws__refkernel {
+    struct ws__measure *m; /* the session that runs it */
+    struct ws__workload *work;
+    bool *chosen; /* the types of a workload are settled */
+    size_t nwork;
+    struct ws__candidate candidate;
+};
+
+/* ---- the same source? --------------------------------------------------- */
+
+/* The next character that means something to a compiler, roughly: neither
+ * blank nor part of a #line directive. */
+static const char *next_mark(const char *s)
+{
+    for (;;) {
+        while (isspace((unsigned char)*s))
+            s++;
+        if (strncmp(s, "#line", 5) != 0)
+            return s;
+        s += strcspn(s, "\n");
+    }
+}
+
+static bool same_source(const char *a, const char *b)
+{
+    for (;;) {
+        a = next_mark(a);
+        b = next_mark(b);
+        if (*a != *b)
+            return false;
+        if (!*a)
+            return true;
+        a++;
+        b++;
+    }
+}
+
+int ws__measure_independent(struct ws_ctx *ctx, const struct ws__op *op,
+                            const struct ws__kernel *kernel, size_t n)
+{
+    const struct ws__kernel *t = op->trusted.kernel;
+
+    for (size_t i = 0; t && i < n; i++) {
+        if (!same_source(kernel[i].source, t->source))
+            continue;
+        ws__fail(ctx, WS_EREFERENCE,
+                 "kernel '%s' has the source of the reference of '%s', the "
+                 "kernel '%s'",
+                 kernel[i].name, op->name, t->name);
+        return ws__hint(ctx, "a kernel cannot judge itself: give another "
+                             "reference, or tune another kernel");
+    }
+    return 0;
+}
+
+/* ---- types --------------------------------------------------------------- */
+
+/* The widest float type of the axis with at most `bytes`, if it is wider. */
+static int64_t widened(const struct ws__axis *a, int64_t value, size_t bytes)
+{
+    size_t best = ws__dtype_bytes((enum ws__dtype)value);
+
+    if (a->kind != WS__AXIS_TYPE || !ws__dtype_is_float((enum ws__dtype)value))
+        return value;
+    for (size_t i = 0; i < a->ntypes; i++) {
+        size_t have = ws__dtype_bytes(a->types[i]);
+
+        if (ws__dtype_is_float(a->types[i]) && have > best && have <= bytes) {
+            best = have;
+            value = a->types[i];
+        }
+    }
+    return value;
+}
+
+static bool same_places(const struct ws__instance *a,
+                        const struct ws__instance *b)
+{
+    for (size_t t = 0; t < a->op->ntensor; t++)
+        if (a->shape[t].ndim != b->shape[t].ndim ||
+            memcmp(a->shape[t].dim, b->shape[t].dim, sizeof(a->shape[t].dim)) !=
+                0 ||
+            memcmp(a->shape[t].stride, b->shape[t].stride,
+                   sizeof(a->shape[t].stride)) != 0)
+            return false;
+    return true;
+}
+
+/* 1: the workload w of the session, as it is now, can be run. */
+static int suits(struct ws__refkernel *r, uint32_t w,
+                 const struct ws__instance *like, char reason[256])
+{
+    const struct ws__instance *in;
+    int rc;
+
+    ws__free(r->m->ctx, r->m->instance[w]);
+    r->m->instance[w] = NULL;
+    rc = ws__measure_instance(r->m, w, &in);
+    if (rc == WS_ESPEC) { /* `require` excludes the type */
+        snprintf(reason, 256, "%.250s", r->m->ctx->err.message);
+        ws__error_clear(r->m->ctx);
+        return 0;
+    }
+    WS_TRY(rc);
+    snprintf(reason, 256, "its shapes depend on the type");
+    return same_places(in, like)
+               ? ws__measure_fits(r->m, &r->candidate, w, reason)
+               : 0;
+}
+
+static int choose_types(struct ws__refkernel *r, uint32_t w,
+                        const struct ws__instance *like)
+{
+    static const size_t levels[] = {8, 4, 0};
+    struct ws_ctx *ctx = r->m->ctx;
+    char reason[256] = "";
+    int rc = 0;
+
+    for (size_t i = 0; i < WS_COUNT(levels) && !rc; i++) {
+        for (size_t a = 0; a < like->op->naxis; a++)
+            r->work[w].axis[a] =
+                widened(&like->op->axis[a], like->workload->axis[a], levels[i]);
+        rc = suits(r, w, like, reason);
+    }
+    WS_TRY(rc);
+    r->chosen[w] = rc > 0;
+    if (rc)
+        return 0;
+    ws__fail(ctx, WS_EREFERENCE,
+             "the trusted kernel '%s' cannot run this workload: %s",
+             r->m->kernel->name, reason);
+    return ws__hint(ctx, "give it a config that fits, or drop the workload");
+}
+
+/* The inputs in the session's types; wider ones hold all values. */
+static int convert_inputs(const struct ws__problem *from,
+                          struct ws__problem *to)
+{
+    double run[256];
+
+    for (size_t t = 0; t < from->in->op->ntensor; t++) {
+        enum ws__dtype a = from->in->shape[t].dtype;
+        enum ws__dtype b = to->in->shape[t].dtype;
+        size_t na = ws__dtype_bytes(a), nb = ws__dtype_bytes(b);
+        size_t n = (size_t)(from->in->shape[t].bytes / na);
+
+        if (!from->input[t])
+            continue;
+        if (a == b) {
+            memcpy(to->input[t], from->input[t], n * na);
+            continue;
+        }
+        for (size_t i = 0; i < n; i += WS_COUNT(run)) {
+            size_t k = n - i < WS_COUNT(run) ? n - i : WS_COUNT(run);
+
+            ws__dtype_load(a, (const char *)from->input[t] + i * na, run, k);
+            ws__dtype_store(b, run, (char *)to->input[t] + i * nb, k);
+        }
+    }
+    return 0;
+}
+
+/* ---- running --------------------------------------------------------------
+ */
+
+static int fetch(struct ws__measure *m, const struct ws__bufs *b, size_t t,
+                 double *out)
+{
+    const struct ws__tensor_shape *s = &b->in->shape[t];
+    int64_t at[WS__MAX_DIMS] = {0};
+    void *raw = ws__alloc(m->ctx, s->bytes, 1);
+    int rc;
+
+    if (!raw)
+        return WS_ENOMEM;
+    rc = m->dev.ops->read(m->dev.self, b->tensor[0][t], 0, raw, s->bytes);
+    for (uint64_t i = 0; rc >= 0 && i < s->elements; i++) {
+        int64_t off = 0;
+
+        for (size_t d = 0; d < s->ndim; d++)
+            off += at[d] * s->stride[d];
+        out[i] = ws__dtype_get(s->dtype, raw, (size_t)off);
+        for (size_t d = s->ndim; d-- > 0 && ++at[d] == s->dim[d];)
+            at[d] = 0;
+    }
+    ws__free(m->ctx, raw);
+    return rc;
+}
+
+/* `what` of output t; the words of every failure that is the kernel's. */
+static int bad_output(const struct ws__measure *m, size_t t, const char *what)
+{
+    ws__fail(m->ctx, WS_EREFERENCE, "the trusted kernel '%s' %s '%s'",
+             m->kernel->name, what, m->op->tensor[t].name);
+    return ws__hint(m->ctx, "a reference must be right by itself: mend the "
+                            "kernel");
+}
+
+/* The results of one launch: taken (first), or compared with those taken. */
+static int take_output(struct ws__measure *m, const struct ws__bufs *b,
+                       size_t t, double *result, bool first)
+{
+    uint64_t n = b->in->shape[t].elements;
+    double *again = NULL;
+    int rc;
+
+    if (!first) {
+        again = ws__alloc(m->ctx, n, sizeof(*again));
+        if (!again)
+            return WS_ENOMEM;
+    }
+    rc = fetch(m, b, t, first ? result : again);
+    for (uint64_t i = 0; rc >= 0 && first && i < n; i++)
+        if (isnan(result[i]))
+            rc = bad_output(m, t, "leaves out elements, or computes NaN, in");
+    if (rc >= 0 && !first && memcmp(result, again, n * sizeof(*again)) != 0)
+        rc = bad_output(m, t, "gives other results the second time in");
+    ws__free(m->ctx, again);
+    return rc;
+}
+
+static int launch(struct ws__refkernel *r, struct ws__subject *s,
+                  struct ws__bufs *b, struct ws__prog *prog,
+                  struct ws__problem *p, bool first)
+{
+    struct ws__measure *m = r->m;
+    struct ws__dev_sample sample;
+
+    ws__prog_poison(prog, first ? WS__POISON_FIRST : SECOND_POISON, 0);
+    WS_TRY(ws__measure_once(m, &prog->seq, &sample));
+    WS_TRY(ws__bufs_check(m, b, 0, s, 1));
+    if (s->judged)
+        return 0;
+    for (size_t t = 0; t < m->op->ntensor; t++)
+        if (p->result[t] && (first || !m->kernel->order_dependent))
+            WS_TRY(take_output(m, b, t, p->result[t], first));
+    return 0;
+}
+
+/* Outputs and scratch hold nothing any more. */
+static int wipe(struct ws__measure *m, const struct ws__bufs *b)
+{
+    for (size_t t = 0; t < WS__MAX_TENSORS; t++)
+        if (b->tensor[0][t])
+            WS_TRY(
+                m->dev.ops->fill(m->dev.self, b->tensor[0][t], WS__POISON_OLD));
+    for (size_t k = 0; k < WS__MAX_SCRATCH; k++)
+        if (b->scratch[0][0][k])
+            WS_TRY(m->dev.ops->fill(m->dev.self, b->scratch[0][0][k],
+                                    WS__POISON_OLD));
+    return 0;
+}
+
+/* With its inputs in q (of the session's types) to the results of p. */
+static int compute(struct ws__refkernel *r, struct ws__subject *s,
+                   struct ws__problem *q, struct ws__problem *p)
+{
+    struct ws__measure *m = r->m;
+    struct ws__prog *prog = ws__alloc(m->ctx, 1, sizeof(*prog));
+    struct ws__bufs *b = ws__alloc(m->ctx, 1, sizeof(*b));
+    int rc = WS_ENOMEM;
+
+    if (!prog || !b)
+        goto done;
+    WS_TRY_DONE(ws__bufs_make(m, s, 1, 1, b));
+    WS_TRY_DONE(ws__bufs_upload(m, b, q));
+    ws__prog_make(m, b, s, 0, q, prog);
+    for (int i = 0; i < 2 && !s->judged; i++)
+        WS_TRY_DONE(launch(r, s, b, prog, p, i == 0));
+    if (m->open && b->gen == m->gen)
+        rc = wipe(m, b);
+done:
+    if (b)
+        ws__bufs_free(m, b);
+    ws__free(m->ctx, b);
+    ws__free(m->ctx, prog);
+    return rc;
+}
+
+static int prepare(struct ws__refkernel *r, uint32_t w, struct ws__subject *s)
+{
+    struct ws__measure *m = r->m;
+    char reason[256];
+
+    s->t->candidate = r->candidate;
+    s->t->workload = w;
+    s->kernel = m->kernel;
+    WS_TRY(ws__measure_instance(m, w, &s->in));
+    WS_TRY(ws__measure_plan(m, &r->candidate, w, s->plan, reason));
+    WS_TRY(ws__recipe_make(m, &r->candidate, s->in, s->plan, &s->recipe));
+    WS_TRY(ws__measure_ready(m));
+    return ws__measure_build(m, s);
+}
+
+static int attempt(struct ws__refkernel *r, uint32_t w, struct ws__problem *p,
+                   struct ws__subject *s)
+{
+    struct ws__problem *q = NULL;
+    int rc;
+
+    WS_TRY_DONE(prepare(r, w, s));
+    if (s->judged)
+        goto done;
+    WS_TRY_DONE(ws__problem_new(r->m->ctx, s->in, &q));
+    WS_TRY_DONE(convert_inputs(p, q));
+    rc = compute(r, s, q, p);
+done:
+    ws__problem_free(q);
+    ws__recipe_clear(r->m->ctx, &s->recipe);
+    return rc;
+}
+
+/* What a device reports about the trusted kernel is the reference's failure;
+ * it must never become a verdict of the candidate. */
+static int failed(struct ws__refkernel *r, struct ws__subject *s, int rc)
+{
+    struct ws__measure *m = r->m;
+    enum ws__verdict v = s->t->verdict;
+    char why[900];
+
+    if (rc < 0 && ws__measure_verdict_of(rc) == WS__V_NONE)
+        return rc;
+    if (rc >= 0 && !s->judged)
+        return 0;
+    if (rc < 0) {
+        v = ws__measure_verdict_of(rc);
+        snprintf(why, sizeof(why), "%.850s", m->ctx->err.message);
+        if (ws__measure_kills(rc))
+            ws__measure_lose(m);
+        WS_TRY(ws__check_stop(m->ctx));
+    } else {
+        snprintf(why, sizeof(why), "%.850s", s->t->reason ? s->t->reason : "");
+    }
+    ws__fail(m->ctx, WS_EREFERENCE, "the trusted kernel '%s' failed (%s): %s",
+             m->kernel->name, ws__verdict_key(v), why);
+    return ws__hint(m->ctx, "try it alone: wavesmith check on its file, with "
+                            "another reference");
+}
+
+static bool again(const struct ws__subject *s, int rc)
+{
+    return rc == WS_ECRASH || (rc >= 0 && s->t->verdict == WS__V_CRASH);
+}
+
+static int run(struct ws__refkernel *r, uint32_t w, struct ws__problem *p)
+{
+    struct ws__trial t;
+    struct ws__subject s;
+    struct ws__plan *plan = ws__alloc(r->m->ctx, 1, sizeof(*plan));
+    int rc = WS_ENOMEM;
+
+    /* A worker may die of what has nothing to do with the kernel. */
+    for (int i = 0; plan && i < 2; i++) {
+        memset(&t, 0, sizeof(t));
+        memset(&s, 0, sizeof(s));
+        s.t = &t;
+        s.plan = plan;
+        rc = attempt(r, w, p, &s);
+        if (rc < 0 && ws__measure_kills(rc))
+            ws__measure_lose(r->m);
+        if (i || !again(&s, rc))
+            break;
+        ws__trial_clear(r->m->ctx, &t);
+    }
+    if (plan) {
+        rc = failed(r, &s, rc);
+        ws__trial_clear(r->m->ctx, &t);
+    }
+    ws__free(r->m->ctx, plan);
+    return rc;
+}
+
+/* ---- open, close ----------------------------------------------------------
+ */
+
+static int no_reference(struct ws_ctx *ctx, const struct ws__op *op,
+                        unsigned threads, uint64_t timeout_ns,
+                        struct ws__reference **out)
+{
+    (void)ctx;
+    (void)op;
+    (void)threads;
+    (void)timeout_ns;
+    *out = NULL;
+    return 0;
+}
+
+int ws__refkernel_open(struct ws__measure *m, struct ws__refkernel **out)
+{
+    const struct ws__trusted *t = &m->op->trusted;
+    struct ws__measure_opts opts = m->opts;
+    struct ws__measure_deps deps = m->deps;
+    struct ws__refkernel *r = ws__alloc(m->ctx, 1, sizeof(*r));
+    int rc = WS_ENOMEM;
+
+    *out = NULL;
+    if (!r)
+        return rc;
+    r->nwork = m->nworkload;
+    r->work = ws__alloc(m->ctx, r->nwork, sizeof(*r->work));
+    r->chosen = ws__alloc(m->ctx, r->nwork, sizeof(*r->chosen));
+    if (!r->work || !r->chosen)
+        goto done;
+    memcpy(r->work, m->workload, r->nwork * sizeof(*r->work));
+    ws__config_default(t->kernel, &r->candidate.config);
+    if (t->config)
+        WS_TRY_DONE(ws__config_parse(m->ctx, t->kernel, t->config,
+                                     &r->candidate.config));
+    deps.reference_open = no_reference;
+    opts.device = m->device_name;
+    opts.builders = 1;
+    opts.run_limit_ns = LIMIT_NS;
+    opts.as_reference = true;
+    rc = ws__measure_open_with(m->ctx, &deps, m->op, t->kernel, 1, r->work,
+                               r->nwork, &opts, &r->m);
+done:
+    if (rc < 0) {
+        ws__free(m->ctx, r->work);
+        ws__free(m->ctx, r->chosen);
+        ws__free(m->ctx, r);
+        return rc;
+    }
+    *out = r;
+    return 0;
+}
+
+void ws__refkernel_close(struct ws__refkernel *r)
+{
+    struct ws_ctx *ctx;
+
+    if (!r)
+        return;
+    ctx = r->m->ctx;
+    ws__measure_close(r->m);
+    ws__free(ctx, r->work);
+    ws__free(ctx, r->chosen);
+    ws__free(ctx, r);
+}
+
+int ws__refkernel_run(struct ws__refkernel *r, uint32_t workload,
+                      struct ws__problem *p)
+{
+    if (!r->chosen[workload])
+        WS_TRY(choose_types(r, workload, p->in));
+    return run(r, workload, p);
+}
