@@ -77,7 +77,8 @@ static int fill_actions(posix_spawn_file_actions_t *fa, int sock, int err)
     return posix_spawn_file_actions_addclosefrom_np(fa, WS__WORKER_FD + 1);
 }
 
-/* Signals as in a fresh process, whatever the tool blocks or ignores. */
+/* Signals as in a fresh process, whatever the tool blocks or ignores. A group
+ * of its own: what the child starts can be ended with it. */
 static int fill_attr(posix_spawnattr_t *at)
 {
     sigset_t none, all;
@@ -86,10 +87,12 @@ static int fill_attr(posix_spawnattr_t *at)
     sigemptyset(&none);
     sigfillset(&all);
     if ((e = posix_spawnattr_setsigmask(at, &none)) ||
-        (e = posix_spawnattr_setsigdefault(at, &all)))
+        (e = posix_spawnattr_setsigdefault(at, &all)) ||
+        (e = posix_spawnattr_setpgroup(at, 0)))
         return e;
     return posix_spawnattr_setflags(at, POSIX_SPAWN_SETSIGMASK |
-                                            POSIX_SPAWN_SETSIGDEF);
+                                            POSIX_SPAWN_SETSIGDEF |
+                                            POSIX_SPAWN_SETPGROUP);
 }
 
 static int spawn(const char *const *argv, char **env, int sock, int err,
@@ -228,18 +231,25 @@ static void close_sock(struct ws__proc *p)
     p->sock = -1;
 }
 
-/* True once the child has ended and was reaped. */
+/* True once the child has ended and was reaped. What it started goes with it:
+ * its group is ended before its number is free for others. */
 static bool reap(struct ws__proc *p, int flags)
 {
-    pid_t got;
+    siginfo_t info;
+    int got;
 
-    do
-        got = waitpid(p->pid, &p->status, flags);
-    while (got < 0 && errno == EINTR);
-    if (got == 0)
+    do {
+        info.si_pid = 0;
+        got = waitid(P_PID, (id_t)p->pid, &info, flags | WEXITED | WNOWAIT);
+    } while (got < 0 && errno == EINTR);
+    if (got == 0 && !info.si_pid)
         return false;
-    if (got < 0)
-        p->status = 0;
+    p->status = 0;
+    if (got == 0) {
+        kill(-p->pid, SIGKILL);
+        while (waitpid(p->pid, &p->status, 0) < 0 && errno == EINTR)
+            ;
+    }
     p->pid = 0;
     return true;
 }
@@ -268,7 +278,7 @@ void ws__proc_kill(struct ws__proc *p)
     close_sock(p);
     if (p->pid <= 0)
         return;
-    kill(p->pid, SIGKILL);
+    kill(-p->pid, SIGKILL);
     reap(p, 0);
 }
 

@@ -10,6 +10,7 @@
 
 #include <unistd.h>
 
+#include "base/confine.h"
 #include "base/banned.h"
 
 struct server {
@@ -48,6 +49,20 @@ static int serve_probe(struct server *s, struct ws__reader *r)
     return rc;
 }
 
+/* Kernels for a processor run in this process: from here on it can do nothing
+ * but what its driver must be able to do. Without a cache folder the driver
+ * writes where only it knows, and files stay as they are. */
+static int confine(struct server *s, const char *cache_dir)
+{
+    const char *const writable[] = {cache_dir, NULL};
+    int rc;
+
+    if (!s->ops->info(s->dev)->id.is_cpu)
+        return 0;
+    rc = ws__confine(s->ctx, cache_dir ? writable : NULL);
+    return rc == WS_ENOTSUP ? 0 : rc;
+}
+
 static int serve_open(struct server *s, struct ws__reader *r)
 {
     const char *family = ws__get_str(r);
@@ -58,6 +73,7 @@ static int serve_open(struct server *s, struct ws__reader *r)
     if (!s->ops || s->dev || !s->area.p)
         return ws__fail(s->ctx, WS_EPROTO, "bad request to open a device");
     WS_TRY(s->ops->open(s->ctx, index, cache_dir, &s->dev));
+    WS_TRY(confine(s, cache_dir));
     ws__put_info(&s->out, s->ops->info(s->dev));
     return 0;
 }
