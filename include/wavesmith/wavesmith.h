@@ -85,6 +85,7 @@ struct ws_error {
     char file[512];
     char message[1024]; /* failure first, subject quoted */
     char hint[512];     /* what to do */
+    int signal;         /* that ended a worker process; 0: none */
 };
 
 /*

@@ -11,6 +11,12 @@
 #include "base/mem.h"
 #include "base/banned.h"
 
+struct ws__counter {
+    struct ws__counter *next;
+    uint64_t value;
+    char name[];
+};
+
 static const struct {
     int code;
     const char *name, *text;
@@ -112,12 +118,35 @@ void ws_ctx_free(struct ws_ctx *ctx)
         return;
     struct ws_alloc a = ctx->alloc;
 
+    while (ctx->counters) {
+        struct ws__counter *c = ctx->counters;
+
+        ctx->counters = c->next;
+        ws__free(ctx, c);
+    }
     ws__free(ctx, ctx->worker_path);
     ws__free(ctx, ctx->share_dir);
     ws__free(ctx, ctx->cache_dir);
     ws__free(ctx, ctx->turn_dir);
     ws__free(ctx, ctx->python);
     a.free(a.user, ctx);
+}
+
+uint64_t *ws__ctx_counter(struct ws_ctx *ctx, const char *name)
+{
+    size_t n = strlen(name) + 1;
+    struct ws__counter *c;
+
+    for (c = ctx->counters; c; c = c->next)
+        if (!strcmp(c->name, name))
+            return &c->value;
+    c = ws__alloc(ctx, 1, sizeof(*c) + n);
+    if (!c)
+        return NULL;
+    memcpy(c->name, name, n);
+    c->next = ctx->counters;
+    ctx->counters = c;
+    return &c->value;
 }
 
 const struct ws_error *ws_ctx_error(const struct ws_ctx *ctx)
@@ -163,6 +192,7 @@ static void set_error(struct ws_ctx *ctx, int code, const struct ws__loc *loc,
     ctx->err.line = loc ? loc->line : 0;
     ctx->err.column = loc ? loc->column : 0;
     ctx->err.hint[0] = '\0';
+    ctx->err.signal = 0;
 }
 
 int ws__fail(struct ws_ctx *ctx, int code, const char *fmt, ...)

@@ -28,9 +28,15 @@ struct ws_ctx {
     struct ws__stop *stop; /* own_stop, or the parent's */
     struct ws__stop own_stop;
     struct ws_error err;
+    struct ws__counter *counters;
 };
 
 struct ws_ctx *ws__ctx_child(struct ws_ctx *parent);
+
+/* A number by name, 0 at first, that lives as long as the context: for what
+ * is opened and closed again and has to remember how far it was. A child has
+ * numbers of its own. NULL: no memory. */
+uint64_t *ws__ctx_counter(struct ws_ctx *ctx, const char *name);
 
 /* Where a message points to. Any part may be missing (NULL, 0). */
 struct ws__loc {

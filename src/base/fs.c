@@ -357,6 +357,39 @@ int ws__fs_write(struct ws_ctx *ctx, const char *path, const void *data,
     return rc;
 }
 
+/* --- growing files ------------------------------------------------------- */
+
+int ws__fs_begin(struct ws_ctx *ctx, const char *path, bool make, int *fd)
+{
+    int flags = O_WRONLY | O_APPEND | (make ? O_CREAT | O_EXCL : 0);
+
+    *fd = open_retry(path, flags, 0666);
+    if (*fd >= 0)
+        return 0;
+    return ws__fs_fail(ctx, errno, make ? "create" : "open", path);
+}
+
+int ws__fs_append(struct ws_ctx *ctx, const char *path, int fd,
+                  const void *data, size_t len)
+{
+    int e = write_all(fd, data, len);
+
+    return e ? ws__fs_fail(ctx, e, "write", path) : 0;
+}
+
+int ws__fs_end(struct ws_ctx *ctx, const char *path, int fd, bool sync)
+{
+    int e = 0;
+
+    if (fd < 0)
+        return 0;
+    if (sync && ops->fsync(fd) < 0)
+        e = errno;
+    if (ops->close(fd) < 0 && !e)
+        e = errno;
+    return e ? ws__fs_fail(ctx, e, "sync", path) : 0;
+}
+
 /* --- folders ------------------------------------------------------------- */
 
 bool ws__fs_exists(const char *path)

@@ -45,6 +45,13 @@ int ws__fs_read(struct ws_ctx *ctx, const char *path, size_t max, char **data,
 int ws__fs_write(struct ws_ctx *ctx, const char *path, const void *data,
                  size_t len);
 int ws__fs_mkdirs(struct ws_ctx *ctx, const char *path); /* mkdir -p */
+/* A file that grows: opened for that (make: it must not be there yet), then
+ * written to its end; ws__fs_end syncs if `sync` and closes (fd < 0: nothing
+ * to do). */
+int ws__fs_begin(struct ws_ctx *ctx, const char *path, bool make, int *fd);
+int ws__fs_append(struct ws_ctx *ctx, const char *path, int fd,
+                  const void *data, size_t len);
+int ws__fs_end(struct ws_ctx *ctx, const char *path, int fd, bool sync);
 bool ws__fs_exists(const char *path);
 bool ws__fs_is_dir(const char *path);
 /* 0, or WS_EACCES / WS_ENOENT: a file may be made in `dir`. */

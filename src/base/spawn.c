@@ -293,6 +293,11 @@ void ws__proc_describe(const struct ws__proc *p, char *out, size_t n)
         snprintf(out, n, "exit status %d", WEXITSTATUS(p->status));
 }
 
+int ws__proc_signal(const struct ws__proc *p)
+{
+    return p->pid <= 0 && WIFSIGNALED(p->status) ? WTERMSIG(p->status) : 0;
+}
+
 int ws__worker_start(struct ws_ctx *ctx, enum ws__worker_role role,
                      const char *const *env_extra, int stderr_fd,
                      struct ws__proc *out)

@@ -53,6 +53,8 @@ void ws__proc_stop(struct ws__proc *p, uint64_t grace_ns);
 void ws__proc_kill(struct ws__proc *p);
 /* "exit status 3", "signal 11 (Segmentation fault)": how it ended. */
 void ws__proc_describe(const struct ws__proc *p, char *out, size_t n);
+/* The signal that ended it; 0: none did. */
+int ws__proc_signal(const struct ws__proc *p);
 
 /* Starts the worker executable (ws__worker_path) and says hello. Freed by
  * ws__proc_stop or ws__proc_kill. */

@@ -126,6 +126,10 @@ struct ws__evaluator_ops {
     int (*answer)(void *self, const struct ws__question *q,
                   struct ws__trial *out);
     const struct ws__identity *(*identity)(void *self);
+    /* Answers by running. Then WS_EMISS (a recorded device was asked for what
+     * it did not do) is an error; else it says that this one question has no
+     * answer here. */
+    bool live;
 };
 struct ws__evaluator {
     const struct ws__evaluator_ops *ops;

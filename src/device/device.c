@@ -7,8 +7,10 @@
  */
 #include "device/device.h"
 
+#include "base/clock.h"
 #include "base/names.h"
 #include "device/devwire.h"
+#include "device/shim.h"
 #include "base/banned.h"
 
 #define ISOLATE_PREFIX "isolate:"
@@ -189,6 +191,15 @@ static int choose(struct ws_ctx *ctx, struct wanted *w)
     return rc;
 }
 
+static const struct {
+    const char *prefix;
+    int (*open)(struct ws_ctx *ctx, const char *rest, struct ws__device *out);
+} wrappers[] = {
+    {"record:", ws__record_open},
+    {"replay:", ws__replay_open},
+    {"fault:", ws__fault_open},
+};
+
 int ws__device_open(struct ws_ctx *ctx, const char *name,
                     struct ws__device *out)
 {
@@ -196,6 +207,12 @@ int ws__device_open(struct ws_ctx *ctx, const char *name,
     int rc;
 
     memset(out, 0, sizeof(*out));
+    for (size_t i = 0; name && i < WS_COUNT(wrappers); i++) {
+        size_t n = strlen(wrappers[i].prefix);
+
+        if (!strncmp(name, wrappers[i].prefix, n))
+            return wrappers[i].open(ctx, name + n, out);
+    }
     WS_TRY(name ? parse_name(ctx, name, &w) : choose(ctx, &w));
     if (w.isolate)
         rc = ws__isolate_open(ctx, w.family, w.index, ctx->cache_dir,
@@ -214,4 +231,9 @@ void ws__device_close(struct ws__device *d)
     if (d->ops)
         d->ops->close(d->self);
     memset(d, 0, sizeof(*d));
+}
+
+uint64_t ws__device_clock(const struct ws__device *d)
+{
+    return d->ops && d->ops->clock ? d->ops->clock(d->self) : ws__now_ns();
 }

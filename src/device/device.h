@@ -167,6 +167,13 @@ struct ws__device_ops {
     const char *const *cache_env;
     /* For tests: found by its name only, never the default device. */
     bool by_name;
+    /* The time in ns by which the protocol decides how long to go on. NULL:
+     * this process's clock. Recordings keep what it said, so that the same
+     * decisions are made from them. Optional. */
+    uint64_t (*clock)(void *dev);
+    /* Its operations must come one after the other and in one order: no
+     * second one is opened to build meanwhile. */
+    bool ordered;
 };
 
 /* Generated; ends with NULL. */
@@ -190,10 +197,13 @@ struct ws__device {
 /* "opencl:0", "opencl" (first usable), "null", or NULL: the first usable of
  * a GPU, else of a CPU. Isolated members come wrapped in a worker; others
  * with "isolate:" before the name ("isolate:null"). The error lists what was
- * found. A worker lives as long as the thread that opened it. */
+ * found. A worker lives as long as the thread that opened it. Other wrappers
+ * (shim.h): "record:FILE:DEVICE", "replay:FILE", "fault:SPEC:DEVICE". */
 int ws__device_open(struct ws_ctx *ctx, const char *name,
                     struct ws__device *out);
 void ws__device_close(struct ws__device *d);
+/* What its clock says. */
+uint64_t ws__device_clock(const struct ws__device *d);
 
 /* Worker side: serves a device over the socket until end of file. The last
  * thing a member logs before it crashes or hangs ("first launch of 'gemm'")

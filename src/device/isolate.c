@@ -103,8 +103,10 @@ static int lose(struct isolate *d, int code, const char *op, uint64_t limit)
         ws__proc_describe(&d->proc, how, sizeof(how));
         last_words(d, said);
         read_tail(d, tail);
-        return ws__fail(ctx, WS_ECRASH, "the worker ended in %s: %s%s%s",
-                        said[0] ? said : op, how, tail[0] ? ": " : "", tail);
+        ws__fail(ctx, WS_ECRASH, "the worker ended in %s: %s%s%s",
+                 said[0] ? said : op, how, tail[0] ? ": " : "", tail);
+        ctx->err.signal = ws__proc_signal(&d->proc);
+        return WS_ECRASH;
     }
     if (code == WS_ETIMEOUT && ws__check_stop(ctx) == 0) {
         last_words(d, said);

@@ -353,6 +353,7 @@ static const struct ws__identity *fleet_identity(void *self)
 static const struct ws__evaluator_ops fleet_ops = {
     .abi = 1,
     .name = "fleet",
+    .live = true,
     .prefetch = fleet_prefetch,
     .answer = fleet_answer,
     .identity = fleet_identity,

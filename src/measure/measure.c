@@ -117,6 +117,7 @@ static int open_once(struct ws__measure *m)
     info = m->dev.ops->info(m->dev.self);
     if (!m->info.name[0]) {
         m->info = *info;
+        m->ordered = m->dev.ops->ordered;
         m->raw_identity = info->id.hash;
         open_turn(m);
         return 0;
@@ -303,6 +304,7 @@ static int stages(struct ws__measure *m, struct ws__subject *s, size_t n,
     for (size_t i = 0; i < n; i++) {
         WS_TRY(ws__check_stop(m->ctx));
         WS_TRY(ws__measure_ready(m));
+        s[i].begun_ns = ws__device_clock(&m->dev);
         s[i].t->did |= WS__WANT_BUILD;
         WS_TRY(ws__measure_build(m, &s[i]));
     }
@@ -472,7 +474,6 @@ static int begin(struct ws__measure *m, const struct ws__question *q, size_t n,
         t->cache = cache_mode(m);
         t->wall_ns = wall;
         s[i].t = t;
-        s[i].begun_ns = ws__now_ns();
         if (t->candidate.kernel >= m->nkernel || t->workload >= m->nworkload)
             return ws__fail(m->ctx, WS_EINVAL, "no kernel %u or workload %u",
                             t->candidate.kernel, t->workload);
@@ -532,6 +533,7 @@ static const struct ws__evaluator_ops evaluator_ops = {
     .prefetch = prefetch,
     .answer = answer,
     .identity = identity,
+    .live = true,
 };
 
 struct ws__evaluator ws__measure_evaluator(struct ws__measure *m)

@@ -424,6 +424,8 @@ int ws__measure_prefetch(struct ws__measure *m, const struct ws__question *q,
     bool cpu = m->info.id.is_cpu;
     int rc = plan ? 0 : WS_ENOMEM;
 
+    if (m->ordered)
+        n = 0;
     for (size_t i = 0; i < n && rc >= 0; i++) {
         rc = collect(m, &q[i].a, q[i].workload, plan, &list);
         if (rc >= 0 && q[i].pair)

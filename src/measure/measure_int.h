@@ -114,6 +114,7 @@ struct ws__measure {
     unsigned gen, age; /* age: candidates run since it was opened */
     bool killed;       /* what failed last was killed from outside */
     bool broken;       /* what failed last was the device's compiler */
+    bool ordered;      /* nothing is built beside it */
     struct ws__device_info info;
     struct ws__hash raw_identity; /* before the protocol was added */
     struct ws__turn turn; /* with other processes, on the same hardware */
@@ -155,8 +156,8 @@ struct ws__subject {
     bool told;        /* a build's verdict that is known for certain */
     uint64_t hash[2]; /* of the outputs, by the variant of the inputs */
     bool known[2];
-    double first_ns; /* time of the verified launch */
-    uint64_t begun_ns;
+    double first_ns;   /* time of the verified launch */
+    uint64_t begun_ns; /* by the device's clock */
 };
 
 /* An input's element that differs between the variants. */

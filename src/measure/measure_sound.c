@@ -9,13 +9,11 @@
  * at the first failure of a session, and whenever the compiler's words do not
  * point at a place in the source. Its text is new every time, or a cache would
  * answer. If that fails, too, nothing is said about the candidate.
- *
- * How a worker ended is known from the words of its error only.
  */
 #include "measure/measure_int.h"
 
 #include <ctype.h>
-#include <errno.h>
+#include <signal.h>
 #include <sys/statvfs.h>
 
 #include "base/clock.h"
@@ -58,17 +56,10 @@ int ws__measure_check_cache(struct ws_ctx *ctx)
 
 bool ws__measure_killed(const struct ws_ctx *ctx, int rc)
 {
-    static const char *const sent[] = {"signal 9 (", "signal 15 (",
-                                       "signal 2 ("};
-    const char *how = strstr(ctx->err.message, "the worker ended in ");
+    int sig = ctx->err.signal;
 
-    if (rc != WS_ECRASH || !how)
-        return false;
-    how = strstr(how, ": ");
-    for (size_t i = 0; how && i < WS_COUNT(sent); i++)
-        if (!strncmp(how + 2, sent[i], strlen(sent[i])))
-            return true;
-    return false;
+    return rc == WS_ECRASH &&
+           (sig == SIGKILL || sig == SIGTERM || sig == SIGINT);
 }
 
 /* ---- the compiler ------------------------------------------------------- */
@@ -129,8 +120,9 @@ static int build_trivial(struct ws__measure *m, struct ws__device *d,
         return 0;
     hint.arg[0].kind = WS__ARG_TENSOR;
     snprintf(text, sizeof(text), "#define WS_PROBE %llu%llu\n%s\n",
-             (unsigned long long)ws__wall_ns(), (unsigned long long)number,
-             body);
+             (unsigned long long)(d->ops->clock ? ws__device_clock(d)
+                                                : ws__wall_ns()),
+             (unsigned long long)number, body);
     b.source = text;
     if (d->ops->set_limit)
         d->ops->set_limit(d->self, m->opts.build_limit_ns);

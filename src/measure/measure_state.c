@@ -17,8 +17,6 @@
  */
 #include "measure/measure_int.h"
 
-#include "base/clock.h"
-
 #include "base/banned.h"
 
 #define CHEAP 20 /* times shorter than the trial so far */
@@ -42,7 +40,9 @@ struct state {
 
 static bool is_cheap(const struct state *x)
 {
-    return (ws__now_ns() - x->s[0].begun_ns) / CHEAP >= x->m->ref_ns;
+    uint64_t spent = ws__device_clock(&x->m->dev) - x->s[0].begun_ns;
+
+    return spent / CHEAP >= x->m->ref_ns;
 }
 
 static bool want_reference(const struct state *x)

@@ -17,8 +17,6 @@
 
 #include <math.h>
 
-#include "base/clock.h"
-
 #include "base/banned.h"
 
 #define MAX_ROUNDS 2000  /* of a trial: a bound on what the store keeps */
@@ -161,7 +159,7 @@ static int take(struct timing *t, uint32_t rounds, uint64_t limit_ns, bool keep,
         .flush_bytes = t->flush_bytes,
         .limit_ns = limit_ns,
     };
-    uint64_t start = ws__now_ns();
+    uint64_t start = ws__device_clock(&m->dev);
     size_t n = 0, got[2] = {0, 0};
     int rc;
 
@@ -171,7 +169,7 @@ static int take(struct timing *t, uint32_t rounds, uint64_t limit_ns, bool keep,
         rc = ws__measure_run(m, &batch,
                              limit_ns + t->n * m->opts.run_limit_ns + SLACK_NS,
                              t->raw, &n);
-    t->spent_ns += ws__now_ns() - start;
+    t->spent_ns += ws__device_clock(&m->dev) - start;
     if (rc >= 0 && (n < t->n || n > rounds * t->n))
         rc = ws__fail(m->ctx, WS_EPROTO, "%zu samples of %u rounds", n, rounds);
     if (rc < 0) {

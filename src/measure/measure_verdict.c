@@ -14,8 +14,6 @@
 
 #include <math.h>
 
-#include "base/clock.h"
-
 #include "base/banned.h"
 
 /* ---- inputs and reference ---------------------------------------------- */
@@ -48,17 +46,16 @@ static int fresh_problem(struct ws__measure *m, const struct ws__subject *s,
         WS_TRY(ws__problem_new(m->ctx, s->in, &m->problem));
     m->problem_workload = s->t->workload;
     m->problem_done = false;
-    t0 = ws__now_ns();
+    t0 = ws__device_clock(&m->dev);
     WS_TRY(m->deps.problem_fill(m->problem, m->ref, seed, m->opts.ref_threads));
-    t1 = ws__now_ns();
+    t1 = ws__device_clock(&m->dev);
     WS_TRY(ws__measure_reference(m));
-    m->ref_ns = ws__now_ns() - t1;
+    m->ref_ns = ws__device_clock(&m->dev) - t1;
     m->problem->seed = seed;
     m->problem_done = true;
     ws__log(m->ctx, WS_LOG_DEBUG,
             "inputs %.1f ms, reference %.1f ms (workload %u)",
-            (double)(t1 - t0) / 1e6, (double)(ws__now_ns() - t1) / 1e6,
-            s->t->workload);
+            (double)(t1 - t0) / 1e6, (double)m->ref_ns / 1e6, s->t->workload);
     return 0;
 }
 

@@ -5,6 +5,8 @@
  */
 #include "measure/t_measure_fixture.h"
 
+#include <signal.h>
+
 #include <math.h>
 
 #define GOOD "kernel k\nmul 1 0 2\ntime 1000\n"
@@ -1056,8 +1058,6 @@ static void crash_is_seen_twice(void **state)
         }
 }
 
-static const char killed[] = "the worker ended in running: signal 9 (Killed)";
-
 static void kills_are_no_crash(void **state)
 {
     struct ws__question q = t_question(1, 0, 0);
@@ -1071,7 +1071,7 @@ static void kills_are_no_crash(void **state)
             reset(NULL);
             once_begin(&o, GOOD);
             assert_int_equal(t_measure_open(o.c, NULL, &o.m), 0);
-            t_script.words = killed;
+            t_script.signal = SIGKILL;
             t_script.code = WS_ECRASH;
             t_script.fail_at = at;
             t_script.times = times;
@@ -1098,7 +1098,7 @@ static void kills_in_a_builder(void **state)
     ev = ws__measure_evaluator(o.m);
     for (int i = 0; i < 2; i++)
         q[i] = t_question(1, i, 0);
-    t_script.words = killed;
+    t_script.signal = SIGKILL;
     t_script.code = WS_ECRASH;
     t_script.fail_at = 1;
     t_script.times = 2;

@@ -18,7 +18,7 @@ struct t_script {
     int code;            /* what the failing one returns */
     bool for_ever;       /* from then on */
     long times;          /* so often from then on, a fresh device between */
-    const char *words;   /* of the failure; NULL: "injected" */
+    int signal;          /* that ended the worker; 0: none */
     long opens, builds, hints, runs, launches;
     long fail_opens; /* so many opens fail, after the first */
     long live;       /* open devices, modules, buffers */
@@ -60,7 +60,9 @@ static inline int t_trip(struct t_between *b)
         return 0;
     }
     b->dead = ws__measure_kills(s->code);
-    return ws__fail(b->ctx, s->code, "%s", s->words ? s->words : "injected");
+    ws__fail(b->ctx, s->code, "injected");
+    b->ctx->err.signal = s->signal;
+    return s->code;
 }
 
 static inline const struct ws__device_info *t_b_info(void *dev)

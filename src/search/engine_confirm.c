@@ -171,7 +171,7 @@ static int answer_all(struct finals *f, size_t n)
         int rc = ws__engine_batch(f->e, f->batch + at, n - at, &done);
 
         at += done;
-        if (rc == WS_EMISS) {
+        if (rc == WS_EMISS && !f->e->ev->ops->live) {
             at++;
             continue;
         }

@@ -2,9 +2,11 @@
  * t_device.c: every device member against the contract of device.h.
  *
  * Each test runs on each subject: a member that is isolated behind its
- * worker; one that is not both directly and behind a worker. A member brings
- * the same few kernels in its own language (the table below); one without a
- * device on this machine is skipped with the reason.
+ * worker; one that is not both directly and behind a worker; and each of these
+ * through `fault`, while it is recorded, and from that recording, where every
+ * crash and time-out must come again. A member brings the same few kernels in
+ * its own language (the table below); one without a device on this machine is
+ * skipped with the reason.
  */
 #include "base/t_base.h"
 
@@ -77,10 +79,17 @@ static const struct language languages[] = {
     },
 };
 
+/* How a device is opened: %s are the cache folder and its name, %zu is the
+ * number of the test. */
+static const char *const ways[] = {"plain", "fault", "record", "replay"};
+enum way { PLAIN, FAULT, RECORD, REPLAY };
+
 struct subject {
-    char name[48];
+    char name[48], device[40];
     const struct language *language;
     bool worker;
+    enum way way;
+    size_t test;
 };
 
 struct fixture {
@@ -96,7 +105,22 @@ static char cache_dir[] = "/tmp/wavesmith-t_device-XXXXXX";
 
 static void open_device(struct fixture *f)
 {
-    int rc = ws__device_open(f->ctx, f->subject->name, &f->dev);
+    const struct subject *s = f->subject;
+    char name[160];
+    int rc;
+
+    snprintf(name, sizeof(name), "%s", s->device);
+    if (s->way == FAULT)
+        snprintf(name, sizeof(name), "fault:1000000:%s", s->device);
+    if (s->way >= RECORD)
+        snprintf(name, sizeof(name), "%s:%s/%zu-%s%s%s", ways[s->way],
+                 cache_dir, s->test, s->worker ? "w" : "", s->language->family,
+                 s->way == RECORD ? ":" : "");
+    if (s->way == RECORD)
+        strncat(name, s->device, sizeof(name) - strlen(name) - 1);
+    rc = ws__device_open(f->ctx, name, &f->dev);
+    if (s->way == REPLAY && rc == WS_ENOENT)
+        SKIP("%s: was not recorded", s->name);
 
     if (rc == WS_ENODEVICE || rc == WS_ENODRIVER)
         SKIP("%s: %s", f->subject->name, ws_ctx_error(f->ctx)->message);
@@ -843,7 +867,20 @@ static void names_are_checked(void **state)
                {"null:x", WS_EINVAL},
                {"isolate:xyz", WS_ENODEVICE},
                {"", WS_ENODEVICE},
-               {"isolate:null:4", WS_ENODEVICE}};
+               {"isolate:null:4", WS_ENODEVICE},
+               {"fault:null", WS_EINVAL},
+               {"fault:x:null", WS_EINVAL},
+               {"fault:0:null", WS_EINVAL},
+               {"fault:1=ENONE:null", WS_EINVAL},
+               {"fault:jump@1:null", WS_EINVAL},
+               {"fault:1=EDEVMEM:null", WS_EDEVMEM},
+               {"fault:2:xyz", WS_ENODEVICE},
+               {"record:null", WS_EINVAL},
+               {"record:/tmp/none.wsrec:xyz", WS_ENODEVICE},
+               {"record:/nonexistent/x:null", WS_ENOENT},
+               {"replay:", WS_EINVAL},
+               {"replay:/nonexistent", WS_ENOENT},
+               {"replay:/dev/null", WS_EINVAL}};
     struct ws_ctx *ctx = t_ctx(NULL);
     struct ws__device dev;
 
@@ -891,6 +928,7 @@ static int set_up(void **state)
     struct ws_ctx_opts o = {.size = sizeof(o), .cache_dir = cache_dir};
 
     f->subject = *state;
+    ((struct subject *)*state)->test++;
     f->ctx = ws_ctx_new(&o);
     *state = f;
     return f->ctx ? 0 : -1;
@@ -939,9 +977,11 @@ static const struct {
     EACH(a_hang_can_be_cancelled),
 };
 
-static struct subject subjects[16];
-static char names[16 * WS_COUNT(each)][96];
-static struct CMUnitTest tests[16 * WS_COUNT(each)];
+#define MAX_SUBJECTS 32
+
+static struct subject subjects[MAX_SUBJECTS];
+static char names[MAX_SUBJECTS * WS_COUNT(each)][96];
+static struct CMUnitTest tests[MAX_SUBJECTS * WS_COUNT(each)];
 
 static const struct language *find_language(const char *family)
 {
@@ -949,6 +989,22 @@ static const struct language *find_language(const char *family)
         if (!strcmp(languages[i].family, family))
             return &languages[i];
     return NULL;
+}
+
+static size_t add_subject(size_t n, const struct language *l, bool worker)
+{
+    for (size_t w = 0; w < WS_COUNT(ways); w++) {
+        struct subject *s = &subjects[n++];
+
+        s->language = l;
+        s->worker = worker;
+        s->way = (enum way)w;
+        snprintf(s->device, sizeof(s->device), "%s%.20s",
+                 worker ? "isolate:" : "", l->family);
+        snprintf(s->name, sizeof(s->name), "%s%s%.30s", w ? ways[w] : "",
+                 w ? ":" : "", s->device);
+    }
+    return n;
 }
 
 static size_t list_subjects(void)
@@ -962,15 +1018,9 @@ static size_t list_subjects(void)
             fprintf(stderr, "no kernels here for member '%s'\n", (*m)->name);
             exit(1);
         }
-        if (!(*m)->isolated) {
-            snprintf(subjects[n].name, sizeof(subjects[n].name), "%s",
-                     (*m)->name);
-            subjects[n++].language = l;
-        }
-        snprintf(subjects[n].name, sizeof(subjects[n].name), "isolate:%s",
-                 (*m)->name);
-        subjects[n].worker = true;
-        subjects[n++].language = l;
+        if (!(*m)->isolated)
+            n = add_subject(n, l, false);
+        n = add_subject(n, l, true);
     }
     return n;
 }
