@@ -157,7 +157,8 @@ int ws__store_count(struct ws__store *s, uint64_t *trials, uint64_t *runs)
 
 /* --- runs ---------------------------------------------------------------- */
 
-static int find_run(struct ws__store *s, struct ws__run *run)
+int ws__store_find_run(struct ws__store *s, struct ws__run *run,
+                       uint64_t *begun_ns)
 {
     sqlite3_stmt *q;
     int rc;
@@ -168,33 +169,23 @@ static int find_run(struct ws__store *s, struct ws__run *run)
     sqlite3_bind_text(q, 3, run->strategy, -1, SQLITE_STATIC);
     sqlite3_bind_int64(q, 4, (int64_t)run->seed);
     rc = ws__store_step(s, q, "read");
-    if (rc > 0)
+    if (rc > 0) {
         run->id = (uint64_t)sqlite3_column_int64(q, 0);
-    ws__store_done(q);
-    return rc;
-}
-
-static int rename_run(struct ws__store *s, const struct ws__run *run)
-{
-    sqlite3_stmt *q;
-    int rc;
-
-    WS_TRY(ws__store_kept(s, WS__SQL_RUN_NAME, &q));
-    sqlite3_bind_text(q, 1, run->name, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(q, 2, (int64_t)run->id);
-    rc = ws__store_step(s, q, "begin a run in");
+        *begun_ns = (uint64_t)sqlite3_column_int64(q, 1);
+    }
     ws__store_done(q);
     return rc;
 }
 
 static int begin_inside(struct ws__store *s, struct ws__run *run)
 {
-    int rc = find_run(s, run);
+    uint64_t begun_ns = ws__wall_ns();
+    int rc = ws__store_find_run(s, run, &begun_ns);
 
     if (rc > 0)
-        rc = rename_run(s, run);
+        rc = ws__store_rename_run(s, begun_ns, run);
     else if (!rc)
-        rc = ws__store_put_run(s, run);
+        rc = ws__store_put_run(s, begun_ns, run);
     return rc < 0 ? rc : ws__store_lock(s, run);
 }
 
@@ -225,8 +216,8 @@ static int journal_end(void *self, struct ws__run *run)
 
 /* --- answers ------------------------------------------------------------- */
 
-static int next_seq(struct ws__store *s, const struct ws__run *run,
-                    uint64_t *seq)
+int ws__store_next_seq(struct ws__store *s, const struct ws__run *run,
+                       uint64_t *seq)
 {
     sqlite3_stmt *q;
     int rc;
@@ -246,10 +237,11 @@ static int append_inside(struct ws__store *s, const struct ws__run *run,
     uint64_t seq;
 
     WS_TRY(ws__store_check_lock(s, run));
-    WS_TRY(next_seq(s, run, &seq));
+    WS_TRY(ws__store_next_seq(s, run, &seq));
     WS_TRY(ws__store_put_question(s, run->id, seq, q));
     for (size_t i = 0; i < n; i++) {
         t[i].question = q->id;
+        t[i].id = 0;
         WS_TRY(ws__store_put_trial(s, run->id, n == 2 ? (unsigned)i + 1 : 0,
                                    &t[i]));
     }
@@ -277,7 +269,6 @@ static int journal_append(void *self, const struct ws__run *run,
 /* --- walks --------------------------------------------------------------- */
 
 struct walk {
-    struct ws__run run;
     struct ws__question question;
     struct ws__trial trial[2];
 };
@@ -339,41 +330,6 @@ static int journal_replay(void *self, const struct ws__run *run,
     return rc;
 }
 
-int ws__store_each(struct ws__store *s,
-                   int (*fn)(void *user, const struct ws__run *run,
-                             const struct ws__question *q,
-                             const struct ws__trial *t),
-                   void *user)
-{
-    sqlite3_stmt *q;
-    struct walk w;
-    int rc;
-
-    WS_TRY(ws__store_prepare(
-        s,
-        "SELECT " WS__SQL_RUN ", " WS__SQL_QUESTION ", " WS__SQL_TRIAL
-        " FROM trial t JOIN question q ON q.run = t.run AND q.id = t.question"
-        " JOIN run r ON r.id = t.run ORDER BY t.id",
-        &q));
-    while ((rc = ws__store_step(s, q, "read")) > 0) {
-        int at = 0;
-
-        rc = ws__store_read_run(s, q, &at, &w.run);
-        if (rc >= 0)
-            rc = ws__store_read_question(s, q, &at, &w.question);
-        if (rc >= 0)
-            rc = ws__store_read_trial(s, q, &at, w.trial);
-        if (rc < 0)
-            break;
-        rc = fn(user, &w.run, &w.question, w.trial);
-        ws__trial_clear(s->ctx, w.trial);
-        if (rc)
-            break;
-    }
-    sqlite3_finalize(q);
-    return rc;
-}
-
 static int journal_find(void *self, struct ws__hash candidate,
                         struct ws__hash work, struct ws__hash device,
                         enum ws__effort effort, unsigned did,
@@ -405,33 +361,16 @@ static int journal_get(void *self, const struct ws__run *run, const char *key,
 {
     struct ws__store *s = self;
     sqlite3_stmt *q;
-    int rc;
+    int rc, at = 0;
 
     WS_TRY(ws__store_kept(s, WS__SQL_VALUE_GET, &q));
     sqlite3_bind_int64(q, 1, (int64_t)run->id);
     sqlite3_bind_text(q, 2, key, -1, SQLITE_STATIC);
     rc = ws__store_step(s, q, "read");
     if (rc > 0) {
-        const char *text = (const char *)sqlite3_column_text(q, 0);
-
-        *value = ws__strdup(s->ctx, text ? text : "");
-        rc = *value ? 1 : WS_ENOMEM;
+        rc = ws__store_read_value(s, q, &at, run->id, key, value);
+        rc = rc < 0 ? rc : 1;
     }
-    ws__store_done(q);
-    return rc;
-}
-
-static int put_inside(struct ws__store *s, const struct ws__run *run,
-                      const char *key, const char *value)
-{
-    sqlite3_stmt *q;
-    int rc;
-
-    WS_TRY(ws__store_kept(s, WS__SQL_VALUE_PUT, &q));
-    sqlite3_bind_int64(q, 1, (int64_t)run->id);
-    sqlite3_bind_text(q, 2, key, -1, SQLITE_STATIC);
-    sqlite3_bind_text(q, 3, value, -1, SQLITE_STATIC);
-    rc = ws__store_step(s, q, "write to");
     ws__store_done(q);
     return rc;
 }
@@ -442,7 +381,8 @@ static int journal_put(void *self, const struct ws__run *run, const char *key,
     struct ws__store *s = self;
 
     WS_TRY(ws__store_begin(s, "write to"));
-    return ws__store_finish(s, put_inside(s, run, key, value), "write to");
+    return ws__store_finish(s, ws__store_put_value(s, run->id, key, value),
+                            "write to");
 }
 
 static const struct ws__journal_ops journal_ops = {

@@ -28,8 +28,8 @@
 static const char *const kept_sql[WS__NSTORE_SQL] = {
     [WS__SQL_BEGIN] = "BEGIN IMMEDIATE",
     [WS__SQL_COMMIT] = "COMMIT",
-    [WS__SQL_LOCK_GET] = "SELECT pid, started, since_ns, token, host, boot "
-                         "FROM lock WHERE spec = ? AND device = ?",
+    [WS__SQL_LOCK_GET] = "SELECT pid, started, since_ns, token, host, boot,"
+                         " run FROM lock WHERE spec = ? AND device = ?",
     [WS__SQL_LOCK_HOLDER] = "SELECT token FROM lock WHERE run = ?",
     [WS__SQL_LOCK_PUT] =
         "INSERT OR REPLACE INTO lock(spec, device, run, pid, started,"
@@ -37,19 +37,21 @@ static const char *const kept_sql[WS__NSTORE_SQL] = {
     [WS__SQL_LOCK_DROP] =
         "DELETE FROM lock WHERE spec = ? AND device = ? AND token = ?",
     [WS__SQL_LOCK_DROP_ALL] = "DELETE FROM lock WHERE token = ?",
-    [WS__SQL_RUN_FIND] = "SELECT id FROM run WHERE spec = ? AND device = ?"
-                         " AND strategy = ? AND seed = ?",
+    [WS__SQL_RUN_FIND] =
+        "SELECT id, begun_ns FROM run WHERE spec = ? AND device = ?"
+        " AND strategy = ? AND seed = ?",
     [WS__SQL_RUN_PUT] =
-        INSERT("INSERT", "run", "begun_ns", "?", WS__RUN_COLUMNS),
-    [WS__SQL_RUN_NAME] = "UPDATE run SET name = ?1 WHERE id = ?2"
-                         " AND name <> ?1",
+        INSERT("INSERT", "run", "sum, begun_ns", "0, ?", WS__RUN_COLUMNS),
+    [WS__SQL_RUN_NAME] = "UPDATE run SET name = ?1, sum = ?3 WHERE id = ?2"
+                         " AND (name <> ?1 OR sum <> ?3)",
     [WS__SQL_NEXT_SEQ] =
         "SELECT coalesce(max(seq), 0) + 1 FROM question WHERE run = ?",
     [WS__SQL_QUESTION_PUT] = INSERT("INSERT", "question", "run, seq, sum",
                                     "?, ?, ?", WS__QUESTION_COLUMNS),
     [WS__SQL_TRIAL_PUT] =
-        INSERT("INSERT", "trial", "run, question, part, identity, sum",
-               "?, ?, ?, ?, ?", WS__TRIAL_COLUMNS),
+        INSERT("INSERT", "trial", "run, question, part, identity, sum, id",
+               "?, ?, ?, ?, ?, ?", WS__TRIAL_COLUMNS),
+    [WS__SQL_TRIAL_LAST] = "SELECT coalesce(max(id), 0) FROM trial",
     /* 4 and 5: CRASH and HANG, which may be another time's bad luck */
     [WS__SQL_TRIAL_FIND] =
         "SELECT " WS__SQL_TRIAL " FROM trial t JOIN run r ON r.id = t.run "
@@ -57,12 +59,16 @@ static const char *const kept_sql[WS__NSTORE_SQL] = {
         "AND r.device = ?3 AND t.effort >= ?4 AND (t.did & ?5) = ?5 "
         "AND t.part = 0 AND t.verdict NOT IN (4, 5, 8) "
         "ORDER BY t.effort DESC, t.id DESC LIMIT 1",
-    [WS__SQL_VALUE_GET] = "SELECT value FROM value WHERE run = ? AND key = ?",
-    [WS__SQL_VALUE_PUT] =
-        "INSERT OR REPLACE INTO value(run, key, value) VALUES(?, ?, ?)",
-    [WS__SQL_IDENTITY_PUT] = INSERT("INSERT OR IGNORE", "identity", "id",
-                                    "NULL", WS__IDENTITY_COLUMNS),
+    [WS__SQL_VALUE_GET] =
+        "SELECT value, sum FROM value WHERE run = ? AND key = ?",
+    [WS__SQL_VALUE_PUT] = "INSERT OR REPLACE INTO value(run, key, value, sum)"
+                          " VALUES(?, ?, ?, ?)",
+    [WS__SQL_IDENTITY_PUT] = INSERT("INSERT OR IGNORE", "identity", "sum", "?",
+                                    WS__IDENTITY_COLUMNS),
     [WS__SQL_IDENTITY_FIND] = "SELECT id FROM identity WHERE hash = ?",
+    [WS__SQL_SPEC_GET] = "SELECT text, sum FROM spec WHERE hash = ?",
+    [WS__SQL_SPEC_PUT] =
+        "INSERT OR REPLACE INTO spec(hash, text, sum) VALUES(?, ?, ?)",
     [WS__SQL_COUNT] = "SELECT (SELECT count(*) FROM trial),"
                       " (SELECT count(*) FROM run)",
 };

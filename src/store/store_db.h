@@ -13,10 +13,10 @@
 #include "store/store.h"
 
 #define WS__STORE_APPLICATION_ID 0x57536d74 /* "WSmt" */
-#define WS__STORE_FORMAT 1
+#define WS__STORE_FORMAT 2
 #define WS__STORE_BUSY_MS 5000
 
-/* kinds: UINT any unsigned integer, enum or bool; F64 double; HASH ws__hash;
+/* Kinds: UINT any unsigned integer, enum or bool; F64 double; HASH ws__hash;
  * CONFIG ws__config; TEXT owned string or NULL; CHARS char array; SAMPLES
  * the pointer, of as many doubles as the trial's nsample says. */
 #define WS__TRIAL_COLUMNS(X)                                                   \
@@ -100,6 +100,7 @@
 #define WS__SQL_T(name, kind, field) ", t." #name
 #define WS__SQL_Q(name, kind, field) ", q." #name
 #define WS__SQL_R(name, kind, field) ", r." #name
+#define WS__SQL_I(name, kind, field) ", i." #name
 #define WS__SQL_PLAIN(name, kind, field) ", " #name
 #define WS__SQL_MARK(name, kind, field) ", ?"
 
@@ -108,7 +109,37 @@
     "t.id, t.run, t.question, t.part, t.identity, t.sum" WS__TRIAL_COLUMNS(    \
         WS__SQL_T)
 #define WS__SQL_QUESTION "q.run, q.seq, q.sum" WS__QUESTION_COLUMNS(WS__SQL_Q)
-#define WS__SQL_RUN "r.id" WS__RUN_COLUMNS(WS__SQL_R)
+#define WS__SQL_RUN "r.id, r.begun_ns, r.sum" WS__RUN_COLUMNS(WS__SQL_R)
+#define WS__SQL_IDENTITY "i.id, i.sum" WS__IDENTITY_COLUMNS(WS__SQL_I)
+
+/* Also what brings an older file up to date. */
+#define WS__SQL_SPEC_TABLE                                                     \
+    "CREATE TABLE spec(hash BLOB PRIMARY KEY, text TEXT NOT NULL,"             \
+    " sum INTEGER NOT NULL) WITHOUT ROWID;"
+
+enum ws__kind {
+    WS__KIND_UINT,
+    WS__KIND_F64,
+    WS__KIND_HASH,
+    WS__KIND_CONFIG,
+    WS__KIND_TEXT,
+    WS__KIND_CHARS,
+    WS__KIND_SAMPLES
+};
+
+struct ws__column {
+    const char *name;
+    enum ws__kind kind;
+    size_t off, size;
+};
+
+/* The lists as tables, for code that walks them. */
+struct ws__columns {
+    const struct ws__column *at;
+    size_t n;
+};
+extern const struct ws__columns ws__trial_columns, ws__question_columns,
+    ws__run_columns, ws__identity_columns;
 
 /* Statements prepared once and kept. */
 enum ws__store_sql {
@@ -125,11 +156,14 @@ enum ws__store_sql {
     WS__SQL_NEXT_SEQ,
     WS__SQL_QUESTION_PUT,
     WS__SQL_TRIAL_PUT,
+    WS__SQL_TRIAL_LAST,
     WS__SQL_TRIAL_FIND,
     WS__SQL_VALUE_GET,
     WS__SQL_VALUE_PUT,
     WS__SQL_IDENTITY_PUT,
     WS__SQL_IDENTITY_FIND,
+    WS__SQL_SPEC_GET,
+    WS__SQL_SPEC_PUT,
     WS__SQL_COUNT,
     WS__NSTORE_SQL
 };
@@ -139,6 +173,7 @@ struct ws__store {
     sqlite3 *db;
     char *path;
     bool read_only;
+    int64_t format;   /* of the file; below ours only if read_only */
     int64_t identity; /* row of the measurer; 0: none told */
     uint64_t token;   /* tells our locks from those of other handles */
     size_t nlock;     /* runs begun and not ended */
@@ -172,6 +207,14 @@ int ws__store_int(struct ws__store *s, const char *sql, int64_t *out);
 int ws__store_begin(struct ws__store *s, const char *verb);
 int ws__store_finish(struct ws__store *s, int rc, const char *verb);
 
+/* --- store.c ------------------------------------------------------------- */
+
+/* 1 found: sets run->id. */
+int ws__store_find_run(struct ws__store *s, struct ws__run *run,
+                       uint64_t *begun_ns);
+int ws__store_next_seq(struct ws__store *s, const struct ws__run *run,
+                       uint64_t *seq);
+
 /* --- store_watch.c ------------------------------------------------------- */
 
 /* WS_EIO: the file or its log is not any more what is open. */
@@ -180,26 +223,69 @@ int ws__store_watch(struct ws__store *s);
 /* --- store_rows.c -------------------------------------------------------- */
 
 void ws__store_bind_hash(sqlite3_stmt *q, int at, struct ws__hash h);
+/* False if the column holds no hash. */
+bool ws__store_read_hash(sqlite3_stmt *q, int at, struct ws__hash *out);
 int ws__store_put_question(struct ws__store *s, uint64_t run, uint64_t seq,
                            const struct ws__question *q);
-/* part: 0 alone, 1 and 2 of a pair. Sets t->id. */
+/* part: 0 alone, 1 and 2 of a pair. Sets t->id, which is 0, or the number to
+ * be given. */
 int ws__store_put_trial(struct ws__store *s, uint64_t run, unsigned part,
                         struct ws__trial *t);
-int ws__store_put_run(struct ws__store *s, struct ws__run *run);
+/* Sets run->id; renames the run of run->id. */
+int ws__store_put_run(struct ws__store *s, uint64_t begun_ns,
+                      struct ws__run *run);
+int ws__store_rename_run(struct ws__store *s, uint64_t begun_ns,
+                         const struct ws__run *run);
+/* Keeps the row of this hash if there is one. */
 int ws__store_put_identity(struct ws__store *s, const struct ws__identity *id);
-/* Reading, from column `*at` of a row, which moves on. The trial is owned by
- * the caller on success. */
+int ws__store_sum_identity(struct ws__store *s, int64_t row,
+                           const struct ws__identity *id);
+int ws__store_put_value(struct ws__store *s, uint64_t run, const char *key,
+                        const char *value);
+/* Reading, from column `*at` of a row, which moves on. Trials and values are
+ * owned by the caller on success. */
 int ws__store_read_trial(struct ws__store *s, sqlite3_stmt *q, int *at,
                          struct ws__trial *t);
 int ws__store_read_question(struct ws__store *s, sqlite3_stmt *q, int *at,
                             struct ws__question *out);
 int ws__store_read_run(struct ws__store *s, sqlite3_stmt *q, int *at,
-                       struct ws__run *run);
+                       struct ws__run *run, uint64_t *begun_ns);
+int ws__store_read_identity(struct ws__store *s, sqlite3_stmt *q, int *at,
+                            struct ws__identity *id);
+/* value, sum; of this run and key. */
+int ws__store_read_value(struct ws__store *s, sqlite3_stmt *q, int *at,
+                         uint64_t run, const char *key, char **value);
+/* All columns of the list, bit by bit. */
+bool ws__columns_same(const struct ws__columns *c, const void *a,
+                      const void *b);
+
+/* --- store_parts.c ------------------------------------------------------- */
+
+/* The text of a description, without the braces around it. */
+int ws__parts_print(struct ws__buf *b, const struct ws__parts *p);
+/* Every description reads and is what was written. */
+int ws__store_check_parts(struct ws__store *s);
+/* Inside a transaction; replace: even if there is one of that hash. *fresh:
+ * there was none. */
+int ws__store_put_parts(struct ws__store *s, const struct ws__parts *p,
+                        bool replace, bool *fresh);
+
+/* --- store_migrate.c ----------------------------------------------------- */
+
+/* Inside a transaction: from s->format, in steps, to ours. */
+int ws__store_migrate(struct ws__store *s);
+/* Lets a reader see an older file as if it were of our format. */
+int ws__store_bridge(struct ws__store *s);
 
 /* --- store_lock.c -------------------------------------------------------- */
 
 /* Inside a transaction: refuses (WS_EBUSY) or takes the lock. */
 int ws__store_lock(struct ws__store *s, const struct ws__run *run);
+/* WS_EBUSY if a live process measures this specification on this device. */
+int ws__store_check_free(struct ws__store *s, const struct ws__run *run);
+/* For those who only look: who measures, if anybody does. */
+int ws__store_holder(struct ws__store *s, const struct ws__run *run,
+                     bool *measuring, int64_t *pid);
 /* Is the lock on this run ours still? */
 int ws__store_check_lock(struct ws__store *s, const struct ws__run *run);
 int ws__store_unlock(struct ws__store *s, const struct ws__run *run);

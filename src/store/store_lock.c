@@ -26,6 +26,7 @@ struct process {
     int64_t pid;
     uint64_t started; /* clock ticks since boot; field 22 of stat */
     char host[128], boot[64];
+    int64_t run; /* that it measures; of a lock */
 };
 
 /* 0 and `*started`; 1 if it has ended and waits to be reaped; negative if
@@ -139,31 +140,65 @@ static void column_chars(sqlite3_stmt *q, int at, char *out, size_t size)
     snprintf(out, size, "%s", text ? (const char *)text : "");
 }
 
-static int check_holder(struct ws__store *s, const struct ws__run *run,
-                        const struct process *me)
+/* 1 and the row of the lock of this specification and device; or 0. */
+static int read_lock(struct ws__store *s, const struct ws__run *run,
+                     struct process *p, uint64_t *since_ns)
 {
-    struct process p = {0};
     sqlite3_stmt *q;
-    uint64_t since_ns = 0;
-    bool alive;
     int rc;
 
+    memset(p, 0, sizeof(*p));
     WS_TRY(ws__store_kept(s, WS__SQL_LOCK_GET, &q));
     ws__store_bind_hash(q, 1, run->spec);
     ws__store_bind_hash(q, 2, run->device);
     rc = ws__store_step(s, q, "lock");
     if (rc > 0) {
-        p.pid = sqlite3_column_int64(q, 0);
-        p.started = (uint64_t)sqlite3_column_int64(q, 1);
-        since_ns = (uint64_t)sqlite3_column_int64(q, 2);
-        column_chars(q, 4, p.host, sizeof(p.host));
-        column_chars(q, 5, p.boot, sizeof(p.boot));
+        p->pid = sqlite3_column_int64(q, 0);
+        p->started = (uint64_t)sqlite3_column_int64(q, 1);
+        *since_ns = (uint64_t)sqlite3_column_int64(q, 2);
+        column_chars(q, 4, p->host, sizeof(p->host));
+        column_chars(q, 5, p->boot, sizeof(p->boot));
+        p->run = sqlite3_column_int64(q, 6);
     }
     ws__store_done(q);
+    return rc;
+}
+
+static int check_holder(struct ws__store *s, const struct ws__run *run,
+                        const struct process *me)
+{
+    struct process p;
+    uint64_t since_ns = 0;
+    bool alive;
+    int rc = read_lock(s, run, &p, &since_ns);
+
     if (rc <= 0)
         return rc;
     WS_TRY(is_alive(s, me, &p, &alive));
     return alive ? refuse(s, run, me, &p, since_ns) : 0;
+}
+
+int ws__store_holder(struct ws__store *s, const struct ws__run *run,
+                     bool *measuring, int64_t *pid)
+{
+    struct process me, p;
+    uint64_t since_ns;
+    int rc = read_lock(s, run, &p, &since_ns);
+
+    *measuring = false;
+    if (rc <= 0 || p.run != (int64_t)run->id)
+        return rc < 0 ? rc : 0;
+    *pid = p.pid;
+    WS_TRY(describe_self(s, &me));
+    return is_alive(s, &me, &p, measuring);
+}
+
+int ws__store_check_free(struct ws__store *s, const struct ws__run *run)
+{
+    struct process me;
+
+    WS_TRY(describe_self(s, &me));
+    return check_holder(s, run, &me);
 }
 
 int ws__store_lock(struct ws__store *s, const struct ws__run *run)

@@ -14,30 +14,34 @@
 
 #include <math.h>
 
-#include "base/clock.h"
 #include "base/banned.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "blobs are written as they lie in memory");
 
-enum kind { UINT, F64, HASH, CONFIG, TEXT, CHARS, SAMPLES };
+#define COLUMN(type, name, kind, field)                                        \
+    {#name, WS__KIND_##kind, offsetof(type, field), sizeof(((type *)0)->field)},
+#define COLUMN_T(name, kind, field) COLUMN(struct ws__trial, name, kind, field)
+#define COLUMN_Q(name, kind, field)                                            \
+    COLUMN(struct ws__question, name, kind, field)
+#define COLUMN_R(name, kind, field) COLUMN(struct ws__run, name, kind, field)
+#define COLUMN_I(name, kind, field)                                            \
+    COLUMN(struct ws__identity, name, kind, field)
 
-struct column {
-    enum kind kind;
-    size_t off, size;
-};
+static const struct ws__column trial_column[] = {WS__TRIAL_COLUMNS(COLUMN_T)};
+static const struct ws__column question_column[] = {
+    WS__QUESTION_COLUMNS(COLUMN_Q)};
+static const struct ws__column run_column[] = {WS__RUN_COLUMNS(COLUMN_R)};
+static const struct ws__column identity_column[] = {
+    WS__IDENTITY_COLUMNS(COLUMN_I)};
 
-#define COLUMN(type, kind, field)                                              \
-    {kind, offsetof(type, field), sizeof(((type *)0)->field)},
-#define COLUMN_T(name, kind, field) COLUMN(struct ws__trial, kind, field)
-#define COLUMN_Q(name, kind, field) COLUMN(struct ws__question, kind, field)
-#define COLUMN_R(name, kind, field) COLUMN(struct ws__run, kind, field)
-#define COLUMN_I(name, kind, field) COLUMN(struct ws__identity, kind, field)
-
-static const struct column trial_column[] = {WS__TRIAL_COLUMNS(COLUMN_T)};
-static const struct column question_column[] = {WS__QUESTION_COLUMNS(COLUMN_Q)};
-static const struct column run_column[] = {WS__RUN_COLUMNS(COLUMN_R)};
-static const struct column identity_column[] = {WS__IDENTITY_COLUMNS(COLUMN_I)};
+const struct ws__columns ws__trial_columns = {trial_column,
+                                              WS_COUNT(trial_column)};
+const struct ws__columns ws__question_columns = {question_column,
+                                                 WS_COUNT(question_column)};
+const struct ws__columns ws__run_columns = {run_column, WS_COUNT(run_column)};
+const struct ws__columns ws__identity_columns = {identity_column,
+                                                 WS_COUNT(identity_column)};
 
 /* --- scalars ------------------------------------------------------------- */
 
@@ -122,7 +126,7 @@ static struct ws__hash sum_keys(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
     return ws__hash_bytes(k, sizeof(k));
 }
 
-static uint64_t sum_row(struct ws__hash h, const struct column *c, size_t n,
+static uint64_t sum_row(struct ws__hash h, const struct ws__column *c, size_t n,
                         const void *row)
 {
     for (size_t i = 0; i < n; i++) {
@@ -132,24 +136,24 @@ static uint64_t sum_row(struct ws__hash h, const struct column *c, size_t n,
         const char *text;
 
         switch (c[i].kind) {
-        case UINT:
+        case WS__KIND_UINT:
             h = ws__hash_u64(h, load_uint(p, c[i].size));
             break;
-        case F64:
-        case HASH:
+        case WS__KIND_F64:
+        case WS__KIND_HASH:
             h = ws__hash_mix(h, p, c[i].size);
             break;
-        case CONFIG:
+        case WS__KIND_CONFIG:
             h = ws__hash_mix(h, config->at, 2 * config_n(config));
             break;
-        case TEXT:
+        case WS__KIND_TEXT:
             memcpy(&text, p, sizeof(text));
             h = ws__hash_u64(ws__hash_str(h, text), text != NULL);
             break;
-        case CHARS:
+        case WS__KIND_CHARS:
             h = ws__hash_str(h, p);
             break;
-        case SAMPLES:
+        case WS__KIND_SAMPLES:
             h = ws__hash_mix(h, t->nsample ? (const void *)t->sample_ns : "",
                              t->nsample * sizeof(double));
             break;
@@ -161,8 +165,8 @@ static uint64_t sum_row(struct ws__hash h, const struct column *c, size_t n,
 /* --- writing ------------------------------------------------------------- */
 
 /* Failures to bind (memory) show as a failure to step. */
-static void bind_row(sqlite3_stmt *q, int at, const struct column *c, size_t n,
-                     const void *row)
+static void bind_row(sqlite3_stmt *q, int at, const struct ws__column *c,
+                     size_t n, const void *row)
 {
     for (size_t i = 0; i < n; i++, at++) {
         const void *p = (const char *)row + c[i].off;
@@ -173,29 +177,29 @@ static void bind_row(sqlite3_stmt *q, int at, const struct column *c, size_t n,
         double v;
 
         switch (c[i].kind) {
-        case UINT:
+        case WS__KIND_UINT:
             sqlite3_bind_int64(q, at, (int64_t)load_uint(p, c[i].size));
             break;
-        case F64:
+        case WS__KIND_F64:
             memcpy(&v, p, sizeof(v));
             bind_double(q, at, v);
             break;
-        case HASH:
+        case WS__KIND_HASH:
             memcpy(&h, p, sizeof(h));
             ws__store_bind_hash(q, at, h);
             break;
-        case CONFIG:
+        case WS__KIND_CONFIG:
             sqlite3_bind_blob(q, at, config->at, (int)(2 * config_n(config)),
                               SQLITE_TRANSIENT);
             break;
-        case TEXT:
+        case WS__KIND_TEXT:
             memcpy(&text, p, sizeof(text));
             sqlite3_bind_text(q, at, text, -1, SQLITE_TRANSIENT);
             break;
-        case CHARS:
+        case WS__KIND_CHARS:
             sqlite3_bind_text(q, at, p, -1, SQLITE_TRANSIENT);
             break;
-        case SAMPLES:
+        case WS__KIND_SAMPLES:
             sqlite3_bind_blob64(q, at, t->nsample ? t->sample_ns : p,
                                 t->nsample * sizeof(double), SQLITE_STATIC);
             break;
@@ -243,22 +247,50 @@ int ws__store_put_trial(struct ws__store *s, uint64_t run, unsigned part,
     if (s->identity)
         sqlite3_bind_int64(st, 4, s->identity);
     sqlite3_bind_int64(st, 5, (int64_t)sum);
-    bind_row(st, 6, trial_column, n, t);
+    if (t->id)
+        sqlite3_bind_int64(st, 6, (int64_t)t->id);
+    bind_row(st, 7, trial_column, n, t);
     WS_TRY(insert(s, st, "append to"));
     t->id = (uint64_t)sqlite3_last_insert_rowid(s->db);
     return 0;
 }
 
-int ws__store_put_run(struct ws__store *s, struct ws__run *run)
+static uint64_t run_sum(uint64_t begun_ns, const struct ws__run *run)
+{
+    return sum_row(sum_keys(run->id, begun_ns, 0, 0), run_column,
+                   WS_COUNT(run_column), run);
+}
+
+/* The number is given by SQLite, and is part of the checksum. */
+int ws__store_put_run(struct ws__store *s, uint64_t begun_ns,
+                      struct ws__run *run)
 {
     sqlite3_stmt *st;
 
     WS_TRY(ws__store_kept(s, WS__SQL_RUN_PUT, &st));
-    sqlite3_bind_int64(st, 1, (int64_t)ws__wall_ns());
+    sqlite3_bind_int64(st, 1, (int64_t)begun_ns);
     bind_row(st, 2, run_column, WS_COUNT(run_column), run);
     WS_TRY(insert(s, st, "begin a run in"));
     run->id = (uint64_t)sqlite3_last_insert_rowid(s->db);
-    return 0;
+    return ws__store_rename_run(s, begun_ns, run);
+}
+
+int ws__store_rename_run(struct ws__store *s, uint64_t begun_ns,
+                         const struct ws__run *run)
+{
+    sqlite3_stmt *st;
+
+    WS_TRY(ws__store_kept(s, WS__SQL_RUN_NAME, &st));
+    sqlite3_bind_text(st, 1, run->name, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(st, 2, (int64_t)run->id);
+    sqlite3_bind_int64(st, 3, (int64_t)run_sum(begun_ns, run));
+    return insert(s, st, "begin a run in");
+}
+
+static uint64_t identity_sum(const struct ws__identity *id)
+{
+    return sum_row(sum_keys(0, 0, 0, 0), identity_column,
+                   WS_COUNT(identity_column), id);
 }
 
 int ws__store_put_identity(struct ws__store *s, const struct ws__identity *id)
@@ -266,8 +298,42 @@ int ws__store_put_identity(struct ws__store *s, const struct ws__identity *id)
     sqlite3_stmt *st;
 
     WS_TRY(ws__store_kept(s, WS__SQL_IDENTITY_PUT, &st));
-    bind_row(st, 1, identity_column, WS_COUNT(identity_column), id);
+    sqlite3_bind_int64(st, 1, (int64_t)identity_sum(id));
+    bind_row(st, 2, identity_column, WS_COUNT(identity_column), id);
     return insert(s, st, "write the identity to");
+}
+
+int ws__store_sum_identity(struct ws__store *s, int64_t row,
+                           const struct ws__identity *id)
+{
+    sqlite3_stmt *st;
+    int rc;
+
+    WS_TRY(
+        ws__store_prepare(s, "UPDATE identity SET sum = ? WHERE id = ?", &st));
+    sqlite3_bind_int64(st, 1, (int64_t)identity_sum(id));
+    sqlite3_bind_int64(st, 2, row);
+    rc = ws__store_step(s, st, "write the identity to");
+    sqlite3_finalize(st);
+    return rc;
+}
+
+static uint64_t value_sum(uint64_t run, const char *key, const char *value)
+{
+    return ws__hash_str(ws__hash_str(sum_keys(run, 0, 0, 0), key), value).lo;
+}
+
+int ws__store_put_value(struct ws__store *s, uint64_t run, const char *key,
+                        const char *value)
+{
+    sqlite3_stmt *st;
+
+    WS_TRY(ws__store_kept(s, WS__SQL_VALUE_PUT, &st));
+    sqlite3_bind_int64(st, 1, (int64_t)run);
+    sqlite3_bind_text(st, 2, key, -1, SQLITE_STATIC);
+    sqlite3_bind_text(st, 3, value, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(st, 4, (int64_t)value_sum(run, key, value));
+    return insert(s, st, "write to");
 }
 
 /* --- reading ------------------------------------------------------------- */
@@ -287,15 +353,12 @@ static bool read_double(sqlite3_stmt *q, int at, void *out)
     return true;
 }
 
-static bool read_hash(sqlite3_stmt *q, int at, void *out)
+bool ws__store_read_hash(sqlite3_stmt *q, int at, struct ws__hash *out)
 {
-    struct ws__hash h;
-
     if (sqlite3_column_type(q, at) != SQLITE_BLOB ||
         sqlite3_column_bytes(q, at) != 16)
         return false;
-    h = hash_of_bytes(sqlite3_column_blob(q, at));
-    memcpy(out, &h, sizeof(h));
+    *out = hash_of_bytes(sqlite3_column_blob(q, at));
     return true;
 }
 
@@ -344,34 +407,34 @@ static int read_samples(struct ws__store *s, sqlite3_stmt *q, int at,
 
 /* As read_samples. */
 static int read_column(struct ws__store *s, sqlite3_stmt *q, int at,
-                       const struct column *c, void *row)
+                       const struct ws__column *c, void *row)
 {
     void *p = (char *)row + c->off;
     const unsigned char *text;
 
     switch (c->kind) {
-    case UINT:
+    case WS__KIND_UINT:
         return !store_uint(p, c->size, (uint64_t)sqlite3_column_int64(q, at));
-    case F64:
+    case WS__KIND_F64:
         return !read_double(q, at, p);
-    case HASH:
-        return !read_hash(q, at, p);
-    case CONFIG:
+    case WS__KIND_HASH:
+        return !ws__store_read_hash(q, at, p);
+    case WS__KIND_CONFIG:
         return !read_config(q, at, p);
-    case TEXT:
+    case WS__KIND_TEXT:
         return read_text(s, q, at, p);
-    case CHARS:
+    case WS__KIND_CHARS:
         text = sqlite3_column_text(q, at);
         return !text ||
                snprintf(p, c->size, "%s", (const char *)text) >= (int)c->size;
-    case SAMPLES:
+    case WS__KIND_SAMPLES:
         return read_samples(s, q, at, row);
     }
     return 1;
 }
 
 static int read_row(struct ws__store *s, sqlite3_stmt *q, int *at,
-                    const struct column *c, size_t n, void *row)
+                    const struct ws__column *c, size_t n, void *row)
 {
     int rc = 0;
 
@@ -426,15 +489,93 @@ int ws__store_read_question(struct ws__store *s, sqlite3_stmt *q, int *at,
                                        (unsigned long long)key[0]);
 }
 
-int ws__store_read_run(struct ws__store *s, sqlite3_stmt *q, int *at,
-                       struct ws__run *run)
+/* What a file of format 1 has no checksums of. */
+static bool is_summed(const struct ws__store *s)
 {
+    return s->format >= 2;
+}
+
+int ws__store_read_run(struct ws__store *s, sqlite3_stmt *q, int *at,
+                       struct ws__run *run, uint64_t *begun_ns)
+{
+    uint64_t sum;
     int rc;
 
     memset(run, 0, sizeof(*run));
     run->id = (uint64_t)sqlite3_column_int64(q, (*at)++);
+    *begun_ns = (uint64_t)sqlite3_column_int64(q, (*at)++);
+    sum = (uint64_t)sqlite3_column_int64(q, (*at)++);
     rc = read_row(s, q, at, run_column, WS_COUNT(run_column), run);
+    if (!rc && is_summed(s))
+        rc = run_sum(*begun_ns, run) != sum;
     return rc <= 0 ? rc
                    : ws__store_damaged(s, "run %llu is not what was written",
                                        (unsigned long long)run->id);
+}
+
+int ws__store_read_identity(struct ws__store *s, sqlite3_stmt *q, int *at,
+                            struct ws__identity *id)
+{
+    int64_t row = sqlite3_column_int64(q, (*at)++);
+    uint64_t sum = (uint64_t)sqlite3_column_int64(q, (*at)++);
+    int rc;
+
+    memset(id, 0, sizeof(*id));
+    rc = read_row(s, q, at, identity_column, WS_COUNT(identity_column), id);
+    if (!rc && is_summed(s))
+        rc = identity_sum(id) != sum;
+    return rc <= 0
+               ? rc
+               : ws__store_damaged(s, "measurer %lld is not what was written",
+                                   (long long)row);
+}
+
+int ws__store_read_value(struct ws__store *s, sqlite3_stmt *q, int *at,
+                         uint64_t run, const char *key, char **value)
+{
+    const char *text = (const char *)sqlite3_column_text(q, (*at)++);
+    uint64_t sum = (uint64_t)sqlite3_column_int64(q, (*at)++);
+
+    if (!text || (is_summed(s) && value_sum(run, key, text) != sum))
+        return ws__store_damaged(s,
+                                 "value '%s' of run %llu is not what was "
+                                 "written",
+                                 key, (unsigned long long)run);
+    *value = ws__strdup(s->ctx, text);
+    return *value ? 0 : WS_ENOMEM;
+}
+
+/* --- comparing ----------------------------------------------------------- */
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
+bool ws__columns_same(const struct ws__columns *c, const void *a, const void *b)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const void *x = (const char *)a + c->at[i].off;
+        const void *y = (const char *)b + c->at[i].off;
+        const struct ws__trial *s = a, *t = b;
+        bool same;
+
+        switch (c->at[i].kind) {
+        case WS__KIND_TEXT:
+            same = same_text(*(char *const *)x, *(char *const *)y);
+            break;
+        case WS__KIND_CHARS:
+            same = !strcmp(x, y);
+            break;
+        case WS__KIND_SAMPLES: /* nsample comes before */
+            same = !s->nsample || !memcmp(s->sample_ns, t->sample_ns,
+                                          s->nsample * sizeof(double));
+            break;
+        default:
+            same = !memcmp(x, y, c->at[i].size);
+        }
+        if (!same)
+            return false;
+    }
+    return true;
 }

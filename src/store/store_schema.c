@@ -25,12 +25,13 @@ static const char tables[] =
     " units INTEGER NOT NULL, max_threads INTEGER NOT NULL,"
     " memory_bytes INTEGER NOT NULL, cache_bytes INTEGER NOT NULL,"
     " shared_bytes INTEGER NOT NULL, vector_bytes INTEGER NOT NULL,"
-    " is_cpu INTEGER NOT NULL);"
+    " is_cpu INTEGER NOT NULL, sum INTEGER NOT NULL);"
 
     "CREATE TABLE run("
     " id INTEGER PRIMARY KEY AUTOINCREMENT, begun_ns INTEGER NOT NULL,"
     " name TEXT NOT NULL, spec BLOB NOT NULL, device BLOB NOT NULL,"
     " strategy TEXT NOT NULL, seed INTEGER NOT NULL,"
+    " sum INTEGER NOT NULL,"
     " UNIQUE(spec, device, strategy, seed));"
 
     "CREATE TABLE lock("
@@ -42,7 +43,10 @@ static const char tables[] =
 
     "CREATE TABLE value("
     " run INTEGER NOT NULL REFERENCES run(id), key TEXT NOT NULL,"
-    " value TEXT NOT NULL, PRIMARY KEY(run, key)) WITHOUT ROWID;"
+    " value TEXT NOT NULL, sum INTEGER NOT NULL,"
+    " PRIMARY KEY(run, key)) WITHOUT ROWID;"
+
+    WS__SQL_SPEC_TABLE
 
     "CREATE TABLE question("
     " run INTEGER NOT NULL REFERENCES run(id), seq INTEGER NOT NULL,"
@@ -157,18 +161,29 @@ static int set_journal(struct ws__store *s)
                           "open");
 }
 
-static int make_tables(struct ws__store *s)
+/* What is found inside of the transaction counts: another process may have
+ * made the tables, or brought them up to date, meanwhile. */
+static int make_or_migrate(struct ws__store *s)
 {
     struct stamp st;
+
+    WS_TRY(read_stamp(s, &st));
+    if (is_empty(&st))
+        return ws__store_exec(s, tables, "create");
+    WS_TRY(check_stamp(s, &st));
+    s->format = st.version;
+    return st.version < WS__STORE_FORMAT ? ws__store_migrate(s) : 0;
+}
+
+static int set_up_tables(struct ws__store *s)
+{
     int rc;
 
     WS_TRY(ws__store_begin(s, "create"));
-    rc = read_stamp(s, &st);
-    if (rc >= 0 && is_empty(&st))
-        rc = ws__store_exec(s, tables, "create");
-    else if (rc >= 0)
-        rc = check_stamp(s, &st);
-    return ws__store_finish(s, rc, "create");
+    rc = ws__store_finish(s, make_or_migrate(s), "create");
+    if (rc >= 0)
+        s->format = WS__STORE_FORMAT;
+    return rc;
 }
 
 int ws__store_set_up(struct ws__store *s)
@@ -182,10 +197,11 @@ int ws__store_set_up(struct ws__store *s)
     }
     if (!is_empty(&st))
         WS_TRY(check_stamp(s, &st));
+    s->format = st.version;
     if (s->read_only)
-        return 0;
+        return st.version < WS__STORE_FORMAT ? ws__store_bridge(s) : 0;
     WS_TRY(set_journal(s));
-    return is_empty(&st) ? make_tables(s) : 0;
+    return st.version < WS__STORE_FORMAT ? set_up_tables(s) : 0;
 }
 
 /* --- verification -------------------------------------------------------- */
@@ -268,10 +284,22 @@ static int check_sqlite(struct ws__store *s)
     return strcmp(text, "ok") ? ws__store_damaged(s, "%s", text) : 0;
 }
 
-static int see_row(void *user, const struct ws__run *run,
-                   const struct ws__question *q, const struct ws__trial *t)
+static int see_row(void *user, const struct ws__store_row *row)
 {
-    (void)user, (void)run, (void)q, (void)t;
+    (void)user, (void)row;
+    return 0;
+}
+
+static int see_run(void *user, const struct ws__store_sum *sum)
+{
+    (void)user, (void)sum;
+    return 0;
+}
+
+static int see_value(void *user, const struct ws__run *run, uint64_t begun_ns,
+                     const char *key, const char *value)
+{
+    (void)user, (void)run, (void)begun_ns, (void)key, (void)value;
     return 0;
 }
 
@@ -280,5 +308,8 @@ int ws__store_verify(struct ws__store *s)
 {
     WS_TRY(check_sqlite(s));
     WS_TRY(check_rules(s));
-    return ws__store_each(s, see_row, NULL);
+    WS_TRY(ws__store_check_parts(s));
+    WS_TRY(ws__store_runs(s, see_run, NULL));
+    WS_TRY(ws__store_values(s, see_value, NULL));
+    return ws__store_rows(s, &(struct ws__store_range){0}, see_row, NULL);
 }

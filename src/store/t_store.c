@@ -500,7 +500,7 @@ static void test_unfit_files(void **state)
     t_raw("PRAGMA user_version = 7");
     expect_refused(ctx, WS_EVERSION);
     assert_non_null(strstr(ws_ctx_error(ctx)->message, "format 7"));
-    assert_non_null(strstr(ws_ctx_error(ctx)->message, "up to 1"));
+    assert_non_null(strstr(ws_ctx_error(ctx)->message, "up to 2"));
     t_raw("PRAGMA user_version = 0");
     expect_refused(ctx, WS_ECORRUPT);
     unlink(t_path);
@@ -862,7 +862,7 @@ static void test_verify(void **state)
         "DELETE FROM question WHERE id = 2; DELETE FROM trial WHERE id = 2",
         "DELETE FROM trial WHERE id = 2",
         "DELETE FROM run",
-        "INSERT INTO value VALUES(9, 'a', 'b')",
+        "INSERT INTO value VALUES(9, 'a', 'b', 0)",
     };
     struct ws_ctx *ctx = t_ctx(NULL);
     (void)state;
