@@ -329,6 +329,114 @@ struct ws_bench_row {
 WS_API int ws_bench(struct ws_spec *spec, const struct ws_run_opts *opts,
                     const char *against, struct ws_bench_row *out);
 
+/* ---- trials: what a store holds ------------------------------------------ */
+
+/* Which trials; fields that are 0 or NULL leave none out. */
+struct ws_trials_opts {
+    size_t size;
+    const char *store;    /* a file; or a folder: its store.db, or that of the
+                             folder .wavesmith in it */
+    struct ws_spec *spec; /* tells what an older store does not; may be NULL */
+    const char *verdict;  /* "ok", "wrong", ... */
+    const char *workload; /* its name, some of its axes ("M=16,K=64"), or the
+                             beginning of its hash (8 digits or more) */
+    const char *device;   /* a part of its name, or its hash likewise */
+    uint64_t run;         /* number */
+    uint64_t since_ns;    /* begun then or later; ns since 1970, UTC */
+    uint64_t limit;       /* only the newest */
+};
+
+/* One trial. Strings and samples live during the call that shows it. */
+struct ws_trial_info {
+    uint64_t id, run, seq, question;             /* seq: its place in the run */
+    unsigned part;                               /* 0 alone; 1, 2: of a pair */
+    const char *name, *strategy, *spec_hash;     /* of the run */
+    const char *device, *device_hash;            /* device: or "" */
+    const char *driver, *compiler, *tool;        /* or "" */
+    const char *op, *kernel, *config, *workload; /* NULL: not known */
+    const char *workload_name;                   /* or NULL */
+    uint32_t kernel_index, workload_index;
+    const char *config_index; /* "3,0,1": a number for each parameter */
+    const char *candidate_hash, *workload_hash;
+    const char *verdict, *reason;   /* reason: or NULL */
+    const char *effort, *cache;     /* "screen"...; "cold", "warm", "default" */
+    double median_ns, lo_ns, hi_ns; /* of the samples; 0: none */
+    const double *sample_ns;        /* in the order taken */
+    size_t nsample;
+    uint64_t spent_ns, wall_ns, input_seed; /* wall: when it began, UTC */
+};
+
+/* Calls fn for each, the oldest first. A non-zero return of fn ends the walk
+ * and is returned. Works while a tune writes. */
+WS_API int ws_trials_each(struct ws_ctx *ctx, const struct ws_trials_opts *opts,
+                          int (*fn)(void *user, const struct ws_trial_info *t),
+                          void *user);
+
+/* One run: a specification, a device, a strategy and a seed. */
+struct ws_run_info {
+    uint64_t id, seed, begun_ns, last_ns; /* last: latest trial's begin, or 0 */
+    const char *name, *strategy, *op, *device; /* op, device: or "" */
+    const char *spec_hash, *device_hash;
+    uint64_t trials, samples, spent_ns;
+    uint64_t verdicts[16];
+    int measuring; /* a live process works on it */
+    int64_t pid;   /* that one */
+};
+
+/* Of opts only store, spec, run and device are read. */
+WS_API int ws_trials_runs(struct ws_ctx *ctx, const struct ws_trials_opts *opts,
+                          int (*fn)(void *user, const struct ws_run_info *r),
+                          void *user);
+
+/* Checks the file, its rules and every row: 0, or WS_ECORRUPT and the first
+ * finding in the context. trials, runs: how many; may be NULL. */
+WS_API int ws_trials_verify(struct ws_ctx *ctx, const char *store,
+                            uint64_t *trials, uint64_t *runs);
+
+struct ws_trials_export_opts {
+    size_t size;
+    const char *store, *file; /* file: replaced as a whole */
+    const char *format;   /* "jsonl" (NULL): exact, complete, for import; "t4",
+                             "cache", "csv": one figure a config, for others */
+    struct ws_spec *spec; /* needed but for jsonl */
+    uint64_t run;         /* 0: all */
+    const char *device;   /* as in ws_trials_opts; NULL: all (jsonl), else the
+                             store's only one */
+    const char *kernel, *workload; /* not jsonl: NULL: the first; csv takes all
+                                      workloads */
+};
+
+/* *records: lines of jsonl, or results. May be NULL. */
+WS_API int ws_trials_export(struct ws_ctx *ctx,
+                            const struct ws_trials_export_opts *opts,
+                            uint64_t *records);
+
+struct ws_trials_import_opts {
+    size_t size;
+    const char *store, *file; /* store: made if it is not there */
+    struct ws_spec *spec; /* with it: results of another tool (T4, Kernel Tuner
+                             cache, CSV), else jsonl */
+    const char *kernel, *workload; /* with spec: what they are about; NULL: the
+                                      first kernel; the only workload, or as the
+                                      file says */
+    const char *device; /* with spec: where they were measured, if the file
+                           does not say */
+};
+
+struct ws_trials_imported {
+    uint64_t records;                     /* in the file */
+    uint64_t trials, runs, specs, values; /* new */
+    uint64_t matched;                     /* there already, the same */
+    uint64_t foreign; /* with spec: not of its space or workloads; left out */
+    char foreign_why[256]; /* the first of them */
+};
+
+/* All or nothing. An error names the line; WS_EINVAL: it contradicts the
+ * store; WS_EBUSY: one of its runs is being measured. */
+WS_API int ws_trials_import(struct ws_ctx *ctx,
+                            const struct ws_trials_import_opts *opts,
+                            struct ws_trials_imported *out);
+
 /* A pack as a specification: the op, kernels and sources it carries. */
 WS_API int ws_spec_from_pack(struct ws_ctx *ctx, const char *path,
                              struct ws_spec **out);

@@ -159,6 +159,20 @@ static int make_spaces(struct tune *t)
     return 0;
 }
 
+/* So that the store can tell by itself what was tried. */
+static int describe(struct tune *t)
+{
+    const struct ws__spec *s = t->spec->s;
+    struct ws__parts p;
+    int rc = ws__parts_make(t->ctx, s->hash, s->op, s->kernel, s->nkernel,
+                            s->workload, s->nworkload, &p);
+
+    if (rc >= 0)
+        rc = ws__store_describe(t->store, &p);
+    ws__parts_free(&p);
+    return rc;
+}
+
 static int open_store(struct tune *t)
 {
     struct ws_ctx *ctx = t->ctx;
@@ -174,7 +188,7 @@ static int open_store(struct tune *t)
         rc = ws__store_set_identity(t->store, id);
     t->run.device = id->hash;
     ws__free(ctx, path);
-    return rc;
+    return rc < 0 ? rc : describe(t);
 }
 
 static int need_workloads(struct tune *t)

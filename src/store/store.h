@@ -116,6 +116,8 @@ int ws__store_describe(struct ws__store *s, const struct ws__parts *p);
 int ws__store_parts(struct ws__store *s, struct ws__hash spec,
                     struct ws__parts *out);
 
+/* The number of the latest trial; 0: there is none. */
+int ws__store_last(struct ws__store *s, uint64_t *id);
 int ws__store_count(struct ws__store *s, uint64_t *trials, uint64_t *runs);
 /* --- as text ------------------------------------------------------------- */
 
@@ -140,6 +142,16 @@ struct ws__import_counts {
 struct ws__import;
 int ws__import_new(struct ws_ctx *ctx, const char *name, const char *text,
                    size_t n, struct ws__import **out);
+/* The same from answers made by a program: begin, then one answer after the
+ * other of one trial each; q->id is its place, 1, 2, ... The trial is copied;
+ * `line` is where it came from. */
+int ws__import_begin(struct ws_ctx *ctx, const char *name,
+                     struct ws__import **out);
+int ws__import_answer(struct ws__import *in, const struct ws__run *run,
+                      const struct ws__identity *id, uint32_t line,
+                      const struct ws__question *q, const struct ws__trial *t);
+/* Takes the parts, also on failure. */
+int ws__import_describe_take(struct ws__import *in, struct ws__parts *p);
 void ws__import_free(struct ws__import *in);
 /* All of it in one transaction, or nothing. WS_EINVAL: a record contradicts
  * the store. WS_EBUSY: one of its runs is being measured. */

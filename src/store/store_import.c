@@ -232,19 +232,14 @@ static int take_spec(struct ws__store *s, struct ws__record *r,
 static int take_all(struct ws__store *s, struct ws__import *in,
                     struct ws__import_counts *counts)
 {
-    sqlite3_stmt *there, *q;
-    uint64_t last = 0;
+    sqlite3_stmt *there;
+    uint64_t last;
     bool old = false;
     int rc;
 
     WS_TRY(prepare(s, in, counts));
-    WS_TRY(ws__store_kept(s, WS__SQL_TRIAL_LAST, &q));
-    rc = ws__store_step(s, q, "read");
-    if (rc > 0)
-        last = (uint64_t)sqlite3_column_int64(q, 0);
-    ws__store_done(q);
-    WS_TRY(rc);
-    WS_TRY(ws__store_prepare(s, there_sql, &there));
+    WS_TRY(ws__store_last(s, &last));
+    WS_TRY(rc = ws__store_prepare(s, there_sql, &there));
     for (size_t i = 0; rc >= 0 && i < in->nrecord; i++) {
         struct ws__record *r = &in->record[i];
 

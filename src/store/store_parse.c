@@ -451,6 +451,19 @@ static bool same_run(const struct ws__run *a, const struct ws__run *b)
            !strcmp(a->strategy, b->strategy) && a->seed == b->seed;
 }
 
+static int keep_run(struct ws__import *in, const struct ws__import_run *r,
+                    size_t *index)
+{
+    for (*index = in->nrun; (*index)--;)
+        if (same_run(&in->run[*index].run, &r->run))
+            return 0;
+    WS_TRY(ws__grow(in->ctx, (void **)&in->run, &in->run_cap, in->nrun,
+                    sizeof(*r)));
+    *index = in->nrun;
+    in->run[in->nrun++] = *r;
+    return 0;
+}
+
 static int take_run(const struct line *l, struct ws__import *in,
                     const json_t *doc, size_t *index)
 {
@@ -461,13 +474,26 @@ static int take_run(const struct line *l, struct ws__import *in,
     WS_TRY(get_object(l, doc, "run", &obj));
     WS_TRY(get_whole(l, obj, "begun_ns", 0, INT64_MAX, &r.begun_ns));
     WS_TRY(take_columns(l, obj, &ws__run_columns, "begun_ns", &r.run));
-    for (*index = in->nrun; (*index)--;)
-        if (same_run(&in->run[*index].run, &r.run))
-            return 0;
-    WS_TRY(ws__grow(in->ctx, (void **)&in->run, &in->run_cap, in->nrun,
-                    sizeof(r)));
-    *index = in->nrun;
-    in->run[in->nrun++] = r;
+    return keep_run(in, &r, index);
+}
+
+static int keep_identity(const struct line *l, struct ws__import *in,
+                         const struct ws__import_identity *id, size_t *index)
+{
+    for (*index = in->nidentity; (*index)--;) {
+        const struct ws__identity *old = &in->identity[*index].identity;
+
+        if (!ws__hash_eq(old->hash, id->identity.hash))
+            continue;
+        return ws__columns_same(&ws__identity_columns, old, &id->identity)
+                   ? 0
+                   : bad(l, "this measurer's hash stands for another one on "
+                            "an earlier line");
+    }
+    WS_TRY(ws__grow(in->ctx, (void **)&in->identity, &in->identity_cap,
+                    in->nidentity, sizeof(*id)));
+    *index = in->nidentity;
+    in->identity[in->nidentity++] = *id;
     return 0;
 }
 
@@ -484,21 +510,7 @@ static int take_identity(const struct line *l, struct ws__import *in,
         return 0;
     WS_TRY(get_object(l, doc, "identity", &obj));
     WS_TRY(take_columns(l, obj, &ws__identity_columns, NULL, &id.identity));
-    for (*index = in->nidentity; (*index)--;) {
-        const struct ws__identity *old = &in->identity[*index].identity;
-
-        if (!ws__hash_eq(old->hash, id.identity.hash))
-            continue;
-        return ws__columns_same(&ws__identity_columns, old, &id.identity)
-                   ? 0
-                   : bad(l, "this measurer's hash stands for another one on "
-                            "an earlier line");
-    }
-    WS_TRY(ws__grow(in->ctx, (void **)&in->identity, &in->identity_cap,
-                    in->nidentity, sizeof(id)));
-    *index = in->nidentity;
-    in->identity[in->nidentity++] = id;
-    return 0;
+    return keep_identity(l, in, &id, index);
 }
 
 static int check_codes(const struct line *l, const struct ws__record *r)
@@ -719,6 +731,18 @@ static int keep_spec(struct ws__import *in)
     return 0;
 }
 
+/* Room for one more record, cleared; it is none yet. */
+static int next_record(struct ws__import *in, uint32_t line,
+                       struct ws__record **out)
+{
+    WS_TRY(ws__grow(in->ctx, (void **)&in->record, &in->record_cap, in->nrecord,
+                    sizeof(**out)));
+    *out = &in->record[in->nrecord];
+    memset(*out, 0, sizeof(**out));
+    (*out)->line = line;
+    return 0;
+}
+
 static int take_line(struct ws__import *in, const char *text, size_t n,
                      uint32_t number)
 {
@@ -728,11 +752,7 @@ static int take_line(struct ws__import *in, const char *text, size_t n,
     int rc;
 
     WS_TRY(ws__check_stop(in->ctx));
-    WS_TRY(ws__grow(in->ctx, (void **)&in->record, &in->record_cap, in->nrecord,
-                    sizeof(*r)));
-    r = &in->record[in->nrecord];
-    memset(r, 0, sizeof(*r));
-    r->line = number;
+    WS_TRY(next_record(in, number, &r));
     WS_TRY(load(&l, text, n, &doc));
     rc = take_record(&l, in, doc, r);
     json_decref(doc);
@@ -747,20 +767,33 @@ static int take_line(struct ws__import *in, const char *text, size_t n,
     return rc < 0 ? rc : 0;
 }
 
-int ws__import_new(struct ws_ctx *ctx, const char *name, const char *text,
-                   size_t n, struct ws__import **out)
+int ws__import_begin(struct ws_ctx *ctx, const char *name,
+                     struct ws__import **out)
 {
     struct ws__import *in = ws__alloc(ctx, 1, sizeof(*in));
-    const char *end = text + n;
-    int rc = 0;
 
     *out = NULL;
     if (!in)
         return WS_ENOMEM;
     in->ctx = ctx;
     in->name = ws__strdup(ctx, name);
-    if (!in->name)
-        rc = WS_ENOMEM;
+    if (!in->name) {
+        ws__import_free(in);
+        return WS_ENOMEM;
+    }
+    *out = in;
+    return 0;
+}
+
+int ws__import_new(struct ws_ctx *ctx, const char *name, const char *text,
+                   size_t n, struct ws__import **out)
+{
+    const char *end = text + n;
+    struct ws__import *in;
+    int rc;
+
+    *out = NULL;
+    WS_TRY(rc = ws__import_begin(ctx, name, &in));
     for (uint32_t number = 1; rc >= 0 && text < end; number++) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
         size_t len = (size_t)((stop ? stop : end) - text);
@@ -776,6 +809,45 @@ int ws__import_new(struct ws_ctx *ctx, const char *name, const char *text,
         return rc;
     }
     *out = in;
+    return 0;
+}
+
+/* --- from a program ------------------------------------------------------ */
+
+int ws__import_answer(struct ws__import *in, const struct ws__run *run,
+                      const struct ws__identity *id, uint32_t line,
+                      const struct ws__question *q, const struct ws__trial *t)
+{
+    struct line l = {in->ctx, {.file = in->name, .line = line}};
+    struct ws__import_identity who = {.identity = *id};
+    struct ws__import_run r = {.run = *run, .begun_ns = t->wall_ns};
+    struct ws__record *rec;
+
+    WS_TRY(next_record(in, line, &rec));
+    rec->kind = WS__RECORD_TRIAL;
+    rec->seq = q->id;
+    rec->question = *q;
+    WS_TRY(keep_run(in, &r, &rec->run));
+    WS_TRY(keep_identity(&l, in, &who, &rec->identity));
+    WS_TRY(ws__trial_copy(in->ctx, t, &rec->trial));
+    rec->trial.question = q->id;
+    in->nrecord++;
+    return 0;
+}
+
+int ws__import_describe_take(struct ws__import *in, struct ws__parts *p)
+{
+    struct ws__record *rec;
+    int rc = next_record(in, 0, &rec);
+
+    if (rc < 0) {
+        ws__parts_free(p);
+        return rc;
+    }
+    rec->kind = WS__RECORD_SPEC;
+    rec->parts = *p;
+    memset(p, 0, sizeof(*p));
+    in->nrecord++;
     return 0;
 }
 

@@ -71,6 +71,18 @@ int ws__store_rows(struct ws__store *s, const struct ws__store_range *range,
     return rc;
 }
 
+int ws__store_last(struct ws__store *s, uint64_t *id)
+{
+    sqlite3_stmt *q;
+    int rc;
+
+    WS_TRY(ws__store_kept(s, WS__SQL_TRIAL_LAST, &q));
+    rc = ws__store_step(s, q, "read");
+    *id = rc > 0 ? (uint64_t)sqlite3_column_int64(q, 0) : 0;
+    ws__store_done(q);
+    return rc < 0 ? rc : 0;
+}
+
 struct each {
     int (*fn)(void *user, const struct ws__run *run,
               const struct ws__question *q, const struct ws__trial *t);

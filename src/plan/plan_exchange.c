@@ -1,0 +1,525 @@
+/*
+ * plan_exchange.c: a store's trials into files and back, at the public
+ * interface.
+ *
+ * Our own text is exact and complete: what is exported and imported continues
+ * where it was. The formats of other tools hold one figure a config. For them
+ * a config's result is its trial of the highest effort, of those the latest,
+ * never one of a pair (its times are relative). What comes from other tools
+ * becomes a run of its own, strategy "import", measured by a device of family
+ * "import": such trials are kept and listed, and never taken for something
+ * that was measured here.
+ */
+#include "plan/plan_trials.h"
+
+#include <stdlib.h>
+
+#include "base/fs.h"
+#include "spec/results.h"
+#include "base/banned.h"
+
+#define MAX_FILE ((size_t)1 << 30)
+
+/* --- our own text -------------------------------------------------------- */
+
+struct pick_device {
+    const char *want;
+    struct ws__hash found;
+    char name[2][128];
+    size_t n;
+};
+
+static int see_device(void *user, const struct ws__store_sum *sum)
+{
+    struct pick_device *p = user;
+
+    if (!sum->trials ||
+        !ws__trials_is_device(sum->device, sum->run.device, p->want) ||
+        (p->n && ws__hash_eq(p->found, sum->run.device)))
+        return 0;
+    p->found = sum->run.device;
+    if (p->n < 2)
+        snprintf(p->name[p->n], sizeof(p->name[0]), "%s", sum->device);
+    p->n++;
+    return 0;
+}
+
+/* The one device that is meant. */
+static int find_device(struct ws_ctx *ctx, struct ws__store *s,
+                       const char *want, struct pick_device *p)
+{
+    *p = (struct pick_device){.want = want};
+    WS_TRY(ws__store_runs(s, see_device, p));
+    if (p->n == 1)
+        return 0;
+    if (!p->n) {
+        ws__fail(ctx, WS_ENOENT, "the store has no trials of %s%s%s",
+                 want ? "a device '" : "any device", want ? want : "",
+                 want ? "'" : "");
+        return ws__hint(ctx, "'wavesmith trials STORE' lists what it has");
+    }
+    ws__fail(ctx, WS_EINVAL, "the trials are of several devices: '%s', '%s'%s",
+             p->name[0], p->name[1], p->n > 2 ? ", ..." : "");
+    return ws__hint(ctx, "say which: --device NAME, or the beginning of its "
+                         "hash");
+}
+
+static int export_text(struct ws_ctx *ctx,
+                       const struct ws_trials_export_opts *o,
+                       struct ws__store *s, struct ws__buf *out,
+                       uint64_t *records)
+{
+    struct ws__export_opts e = {.run = o->run};
+    struct pick_device p;
+
+    if (o->device) {
+        WS_TRY(find_device(ctx, s, o->device, &p));
+        e.device = p.found;
+    }
+    WS_TRY(ws__store_export(s, &e, out, records));
+    if (*records || !o->run)
+        return 0;
+    ws__fail(ctx, WS_ENOENT, "the store has no trials of run %llu",
+             (unsigned long long)o->run);
+    return ws__hint(ctx, "'wavesmith trials STORE' lists the runs");
+}
+
+/* --- one figure a config: out -------------------------------------------- */
+
+struct gather {
+    struct ws_ctx *ctx;
+    struct ws_spec *spec;
+    size_t kernel;
+    uint32_t first, last; /* workloads */
+    struct ws__hash device;
+    char device_name[128];
+    struct ws__trial *trial;
+    size_t n, cap;
+};
+
+static bool is_of(const struct gather *g, const struct ws__store_row *r)
+{
+    const struct ws__kernel *k = &g->spec->s->kernel[g->kernel];
+    const struct ws__trial *t = &r->trial;
+
+    if (r->part || t->candidate.kernel != g->kernel || t->workload < g->first ||
+        t->workload > g->last || !ws__hash_eq(r->run.spec, g->spec->s->hash) ||
+        !ws__hash_eq(r->run.device, g->device) ||
+        t->candidate.config.n != k->nparam)
+        return false;
+    for (size_t i = 0; i < k->nparam; i++)
+        if (t->candidate.config.at[i] >= k->param[i].nvalue)
+            return false;
+    return true;
+}
+
+static int on_row(void *user, const struct ws__store_row *r)
+{
+    struct gather *g = user;
+
+    WS_TRY(ws__check_stop(g->ctx));
+    if (!is_of(g, r))
+        return 0;
+    WS_TRY(
+        ws__grow(g->ctx, (void **)&g->trial, &g->cap, g->n, sizeof(*g->trial)));
+    WS_TRY(ws__trial_copy(g->ctx, &r->trial, &g->trial[g->n]));
+    g->n++;
+    return 0;
+}
+
+static int order(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* By workload and config. */
+static int order_place(const struct ws__trial *a, const struct ws__trial *b)
+{
+    int d = order(a->workload, b->workload);
+
+    for (size_t i = 0; !d && i < a->candidate.config.n; i++)
+        d = order(a->candidate.config.at[i], b->candidate.config.at[i]);
+    return d;
+}
+
+/* The one to be taken first within each. */
+static int order_trials(const void *x, const void *y)
+{
+    const struct ws__trial *a = x, *b = y;
+    int d = order_place(a, b);
+
+    if (!d)
+        d = order(b->effort, a->effort);
+    return d ? d : order(b->id, a->id);
+}
+
+static void keep_best(struct gather *g)
+{
+    size_t n = 0;
+
+    if (g->n)
+        qsort(g->trial, g->n, sizeof(*g->trial), order_trials);
+    for (size_t i = 0; i < g->n; i++) {
+        if (n && !order_place(&g->trial[n - 1], &g->trial[i]))
+            ws__trial_clear(g->ctx, &g->trial[i]);
+        else
+            g->trial[n++] = g->trial[i];
+    }
+    g->n = n;
+}
+
+static int to_results(struct gather *g, struct ws__result *list)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        const struct ws__trial *t = &g->trial[i];
+        struct ws__summary sum = {0};
+
+        if (t->nsample)
+            WS_TRY(ws__summarize(g->ctx, t->sample_ns, t->nsample, &sum));
+        list[i] = (struct ws__result){
+            .config = t->candidate.config,
+            .workload = t->workload - g->first,
+            .verdict = t->verdict,
+            .reason = t->reason,
+            .figure_ns = sum.median,
+            .sample_ns = t->sample_ns,
+            .nsample = t->verdict == WS__V_OK ? t->nsample : 0,
+            .build_ns = t->res.build_ns,
+            .wall_ns = t->wall_ns,
+        };
+    }
+    return 0;
+}
+
+static int format_of(struct ws_ctx *ctx, const char *name,
+                     enum ws__results_format *out)
+{
+    static const char *const names[] = {
+        [WS__RESULTS_MATRIX] = "csv",
+        [WS__RESULTS_T4] = "t4",
+        [WS__RESULTS_CACHE] = "cache",
+    };
+
+    for (size_t i = 0; i < WS_COUNT(names); i++)
+        if (!strcmp(names[i], name)) {
+            *out = (enum ws__results_format)i;
+            return 0;
+        }
+    ws__fail(ctx, WS_EINVAL, "unknown format '%s'", name);
+    return ws__hint(ctx, "jsonl, t4, cache or csv");
+}
+
+static int find_workload(struct ws_spec *spec, const char *text, uint32_t *out)
+{
+    struct ws__spec *s = spec->s;
+    struct ws__workload w;
+
+    *out = 0;
+    if (!text || !s->op)
+        return 0;
+    WS_TRY(ws__plan_workload(spec, text, &w));
+    for (size_t i = 0; i < s->nworkload; i++)
+        if (!memcmp(s->workload[i].axis, w.axis, sizeof(w.axis))) {
+            *out = (uint32_t)i;
+            return 0;
+        }
+    ws__fail(spec->ctx, WS_EINVAL, "'%s' is none of the workloads of '%s'",
+             text, s->path);
+    return ws__hint(spec->ctx, "give the file of workloads that was used: "
+                               "--workloads FILE");
+}
+
+static int gather(struct ws_ctx *ctx, const struct ws_trials_export_opts *o,
+                  struct ws__store *s, bool all, struct gather *g)
+{
+    struct pick_device p;
+
+    *g = (struct gather){.ctx = ctx, .spec = o->spec};
+    WS_TRY(ws__plan_kernel(o->spec, o->kernel, &g->kernel));
+    WS_TRY(find_workload(o->spec, o->workload, &g->first));
+    g->last = g->first;
+    if (all && !o->workload && o->spec->s->nworkload)
+        g->last = (uint32_t)o->spec->s->nworkload - 1;
+    WS_TRY(find_device(ctx, s, o->device, &p));
+    g->device = p.found;
+    snprintf(g->device_name, sizeof(g->device_name), "%s", p.name[0]);
+    WS_TRY(
+        ws__store_rows(s, &(struct ws__store_range){.run = o->run}, on_row, g));
+    keep_best(g);
+    return 0;
+}
+
+static int export_results(struct ws_ctx *ctx,
+                          const struct ws_trials_export_opts *o,
+                          struct ws__store *s, struct ws__buf *out,
+                          uint64_t *records)
+{
+    enum ws__results_format format = WS__RESULTS_MATRIX;
+    struct ws__result *list = NULL;
+    struct ws__results_spec rs;
+    struct gather g = {.ctx = ctx};
+    int rc;
+
+    WS_TRY(format_of(ctx, o->format, &format));
+    if (!o->spec) {
+        ws__fail(ctx, WS_EINVAL, "this format needs the specification");
+        return ws__hint(ctx, "add --spec SPEC");
+    }
+    WS_TRY_DONE(gather(ctx, o, s, format == WS__RESULTS_MATRIX, &g));
+    if (!g.n) {
+        ws__fail(ctx, WS_ENOENT,
+                 "the store has no trials of this kernel, workload and device "
+                 "for '%s' as it is now",
+                 o->spec->s->path);
+        rc = ws__hint(ctx, "'wavesmith trials STORE --list' shows what it has; "
+                           "workloads must be those of the tune");
+        goto done;
+    }
+    list = ws__alloc(ctx, g.n, sizeof(*list));
+    WS_TRY_DONE(list ? to_results(&g, list) : WS_ENOMEM);
+    rs = (struct ws__results_spec){
+        .kernel = &o->spec->s->kernel[g.kernel],
+        .workload = o->spec->s->workload + g.first,
+        .nworkload = o->spec->s->nworkload ? g.last - g.first + 1 : 0,
+    };
+    WS_TRY_DONE(ws__results_write(&rs, format, g.device_name, list, g.n, out));
+    *records = g.n;
+done:
+    for (size_t i = 0; i < g.n; i++)
+        ws__trial_clear(ctx, &g.trial[i]);
+    ws__free(ctx, g.trial);
+    ws__free(ctx, list);
+    return rc < 0 ? rc : 0;
+}
+
+int ws_trials_export(struct ws_ctx *ctx,
+                     const struct ws_trials_export_opts *opts,
+                     uint64_t *records)
+{
+    bool own = !opts->format || !strcmp(opts->format, "jsonl");
+    struct ws__store *s;
+    struct ws__buf b;
+    uint64_t n = 0;
+    int rc;
+
+    WS_TRY(ws__trials_open(ctx, opts->store, true, &s));
+    ws__buf_init(&b, ctx, MAX_FILE);
+    rc = own ? export_text(ctx, opts, s, &b, &n)
+             : export_results(ctx, opts, s, &b, &n);
+    ws__store_close(s);
+    if (rc >= 0)
+        rc = ws__fs_write(ctx, opts->file, b.data ? b.data : "", b.len);
+    ws__buf_free(&b);
+    if (records)
+        *records = n;
+    return rc < 0 ? rc : 0;
+}
+
+/* --- one figure a config: in --------------------------------------------- */
+
+struct bring {
+    struct ws_ctx *ctx;
+    struct ws_spec *spec;
+    size_t kernel;
+    uint32_t first; /* workload */
+    struct ws__import *in;
+    struct ws__run run;
+    struct ws__identity id;
+    uint64_t n;
+};
+
+/* What a candidate is can be told where there is a source. */
+static int identify(struct bring *b, const struct ws__result *r,
+                    uint32_t workload, struct ws__trial *t)
+{
+    struct ws__spec *s = b->spec->s;
+    const struct ws__kernel *k = &s->kernel[b->kernel];
+    struct ws__instance *in;
+    char *text = NULL;
+    int rc;
+
+    if (!s->op || !k->source)
+        return 0;
+    t->workload_hash = ws__workload_hash(s->op, &s->workload[workload]);
+    in = ws__alloc(b->ctx, 1, sizeof(*in));
+    if (!in)
+        return WS_ENOMEM;
+    rc = ws__instance_make(b->ctx, s->op, &s->workload[workload], in);
+    if (rc >= 0)
+        rc = ws__kernel_source(b->ctx, k, &r->config, in, &text);
+    if (rc >= 0)
+        t->candidate_hash = ws__candidate_hash(k, &r->config, text);
+    ws__free(b->ctx, text);
+    ws__free(b->ctx, in);
+    return rc;
+}
+
+static int on_result(void *user, const struct ws__result *r)
+{
+    struct bring *b = user;
+    uint32_t workload = b->first + r->workload;
+    struct ws__question q;
+    struct ws__trial t;
+    int rc;
+
+    memset(&q, 0, sizeof(q));
+    memset(&t, 0, sizeof(t));
+    q.id = ++b->n;
+    q.a.kernel = (uint32_t)b->kernel;
+    q.a.config = r->config;
+    q.workload = workload;
+    q.want = WS__WANT_BUILD | WS__WANT_VERDICT | WS__WANT_TIME;
+    t.candidate = q.a;
+    t.workload = workload;
+    t.verdict = r->verdict;
+    t.did = r->verdict == WS__V_OK ? q.want : WS__WANT_BUILD;
+    t.reason = (char *)r->reason;
+    t.sample_ns = (double *)r->sample_ns;
+    t.nsample = r->nsample;
+    t.inner = 1;
+    t.res.build_ns = r->build_ns;
+    t.wall_ns = r->wall_ns;
+    rc = identify(b, r, workload, &t);
+    if (rc >= 0)
+        rc = ws__import_answer(b->in, &b->run, &b->id, r->line, &q, &t);
+    return rc;
+}
+
+/* The run's seed is the file's content: the same file again is the same run,
+ * another one is another. */
+static int name_run(struct bring *b, const char *file)
+{
+    struct ws__hash h;
+    char *text;
+    size_t n;
+
+    WS_TRY(ws__fs_read(b->ctx, file, MAX_FILE, &text, &n));
+    h = ws__hash_bytes(text, n);
+    ws__free(b->ctx, text);
+    snprintf(b->run.name, sizeof(b->run.name), "%s", b->spec->s->path);
+    snprintf(b->run.strategy, sizeof(b->run.strategy), "import");
+    b->run.spec = b->spec->s->hash;
+    b->run.seed = h.lo >> 1;
+    return 0;
+}
+
+static int scan(void *user, const struct ws__result *r)
+{
+    (void)user, (void)r;
+    return 0;
+}
+
+/* Which device: as the file says, or the caller. */
+static int name_device(struct bring *b, const struct ws_trials_import_opts *o,
+                       const struct ws__results_spec *rs)
+{
+    struct ws__results_report report;
+    const char *name = o->device;
+
+    WS_TRY(ws__results_read(b->ctx, rs, o->file, scan, NULL, &report));
+    if (!name)
+        name = report.device;
+    if (!*name) {
+        ws__fail(b->ctx, WS_EINVAL, "'%s' does not say which device it is of",
+                 o->file);
+        return ws__hint(b->ctx, "say it: --device NAME");
+    }
+    snprintf(b->id.device, sizeof(b->id.device), "%s", name);
+    snprintf(b->id.family, sizeof(b->id.family), "import");
+    snprintf(b->id.protocol, sizeof(b->id.protocol), "%s", report.format);
+    ws__identity_seal(&b->id);
+    b->run.device = b->id.hash;
+    return 0;
+}
+
+static int describe(struct bring *b)
+{
+    const struct ws__spec *s = b->spec->s;
+    struct ws__parts p;
+    int rc = ws__parts_make(b->ctx, s->hash, s->op, s->kernel, s->nkernel,
+                            s->workload, s->nworkload, &p);
+
+    if (rc < 0) {
+        ws__parts_free(&p);
+        return rc;
+    }
+    return ws__import_describe_take(b->in, &p);
+}
+
+static int bring_results(struct ws_ctx *ctx,
+                         const struct ws_trials_import_opts *o,
+                         struct ws_trials_imported *out, struct ws__import **in)
+{
+    struct bring b = {.ctx = ctx, .spec = o->spec};
+    struct ws__spec *s = o->spec->s;
+    struct ws__results_report report;
+    struct ws__results_spec rs;
+    int rc;
+
+    WS_TRY(ws__plan_kernel(o->spec, o->kernel, &b.kernel));
+    WS_TRY(find_workload(o->spec, o->workload, &b.first));
+    rs = (struct ws__results_spec){
+        .kernel = &s->kernel[b.kernel],
+        .workload = s->workload + b.first,
+        .nworkload = o->workload && s->op ? 1 : s->nworkload,
+    };
+    WS_TRY(name_run(&b, o->file));
+    WS_TRY(name_device(&b, o, &rs));
+    WS_TRY(ws__import_begin(ctx, o->file, &b.in));
+    rc = describe(&b);
+    if (rc >= 0)
+        rc = ws__results_read(ctx, &rs, o->file, on_result, &b, &report);
+    if (rc < 0) {
+        ws__import_free(b.in);
+        return rc;
+    }
+    out->foreign = report.foreign;
+    snprintf(out->foreign_why, sizeof(out->foreign_why), "%s",
+             report.foreign_why);
+    *in = b.in;
+    return 0;
+}
+
+/* --- in ------------------------------------------------------------------ */
+
+static int read_text(struct ws_ctx *ctx, const char *file,
+                     struct ws__import **in)
+{
+    char *text;
+    size_t n;
+    int rc;
+
+    WS_TRY(ws__fs_read(ctx, file, MAX_FILE, &text, &n));
+    rc = ws__import_new(ctx, file, text, n, in);
+    ws__free(ctx, text);
+    return rc;
+}
+
+int ws_trials_import(struct ws_ctx *ctx,
+                     const struct ws_trials_import_opts *opts,
+                     struct ws_trials_imported *out)
+{
+    struct ws__import_counts c;
+    struct ws__import *in = NULL;
+    struct ws__store *s = NULL;
+    int rc;
+
+    memset(out, 0, sizeof(*out));
+    rc = opts->spec ? bring_results(ctx, opts, out, &in)
+                    : read_text(ctx, opts->file, &in);
+    if (rc >= 0)
+        rc = ws__trials_open(ctx, opts->store, false, &s);
+    if (rc >= 0)
+        rc = ws__store_import(s, in, &c);
+    if (rc >= 0) {
+        out->records = c.lines;
+        out->trials = c.trials;
+        out->runs = c.runs;
+        out->specs = c.specs;
+        out->values = c.values;
+        out->matched = c.matched;
+    }
+    ws__store_close(s);
+    ws__import_free(in);
+    return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# What a store holds: listing, verification, text out and in, results of other
+# tools; an older store; a tune that goes on from an imported store.
+. tests/tap.sh
+
+old=$tmp/old.db
+cp tests/data/store/format1.db "$old"
+expect "runs of a store of format 1" 0 "$ws" trials "$old"
+check "two runs" out_has "2 runs, 9 trials"
+expect "its trials" 0 "$ws" trials "$old" --list
+check "numbers where no name is known" out_has "[977]"
+expect "as JSON" 0 "$ws" trials "$old" --list --json
+check "without names" out_has '"config": null'
+check "reading changed nothing" cmp -s "$old" tests/data/store/format1.db
+expect "only run 2" 0 "$ws" trials "$old" --run 2
+check "one trial" [ "$(wc -l <"$tmp/out")" -eq 2 ]
+expect "the newest three" 0 "$ws" trials "$old" --limit 3
+check "three trials" [ "$(wc -l <"$tmp/out")" -eq 4 ]
+expect "by device" 0 "$ws" trials "$old" --device GPU
+check "eight have one" [ "$(wc -l <"$tmp/out")" -eq 9 ]
+expect "no such verdict" 2 "$ws" trials "$old" --verdict good
+check "verdicts are listed" err_has "too_fast"
+expect "verify" 0 "$ws" trials "$old" --verify
+expect "export of format 1" 0 "$ws" trials "$old" --export "$tmp/old.jsonl"
+expect "import makes a store" 0 "$ws" trials "$tmp/new.db" --import "$tmp/old.jsonl"
+check "all new" out_has "9 new trials, 2 new runs; 0 were there"
+expect "import again" 0 "$ws" trials "$tmp/new.db" --import "$tmp/old.jsonl" --json
+check "all matched" out_has '"matched": 10'
+expect "export again" 0 "$ws" trials "$tmp/new.db" --export "$tmp/new.jsonl"
+check "the same bytes" cmp -s "$tmp/old.jsonl" "$tmp/new.jsonl"
+expect "export of one run" 0 "$ws" trials "$tmp/new.db" --export "$tmp/one.jsonl" --run 2
+check "one record" [ "$(wc -l <"$tmp/one.jsonl")" -eq 1 ]
+expect "export of no run" 2 "$ws" trials "$tmp/new.db" --export "$tmp/none.jsonl" --run 7
+check "nothing is written" [ ! -e "$tmp/none.jsonl" ]
+expect "an export is not filtered" 2 "$ws" trials "$tmp/new.db" --export "$tmp/x" --verdict ok
+sed '2s/"seq":2/"seq":3/' "$tmp/old.jsonl" >"$tmp/gap.jsonl"
+expect "a gap" 2 "$ws" trials "$tmp/gap.db" --import "$tmp/gap.jsonl"
+check "its line" err_has "gap.jsonl:2:"
+sed 's/"format":1/"format":9/' "$tmp/old.jsonl" >"$tmp/newer.jsonl"
+expect "a newer format" 2 "$ws" trials "$tmp/gap.db" --import "$tmp/newer.jsonl"
+check "nothing is made of a bad file" "$ws" trials "$tmp/gap.db" --verify
+expect "no such store" 2 "$ws" trials "$tmp/no.db"
+expect "one thing at a time" 2 "$ws" trials "$old" --verify --list
+mkdir -p "$tmp/project/.wavesmith"
+cp "$old" "$tmp/project/.wavesmith/store.db"
+expect "a folder with a project" 0 "$ws" trials "$tmp/project"
+expect "the project" 0 "$ws" trials "$tmp/project/.wavesmith" --verify
+printf '\xff' | dd of="$old" bs=1 seek=8000 conv=notrunc 2>/dev/null
+dd if=/dev/zero of="$old" bs=512 seek=6 count=12 conv=notrunc 2>/dev/null
+expect "a damaged store" 1 "$ws" trials "$old" --verify
+check "it says so" err_has "malformed"
+
+# Results of other tools.
+cat >"$tmp/space.json" <<'J'
+{"General": {"BenchmarkName": "k"}, "ConfigurationSpace": {"TuningParameters": [
+ {"Name": "BM", "Type": "int", "Values": "[16, 32, 64]", "Default": 16},
+ {"Name": "BN", "Type": "int", "Values": "[8, 16]", "Default": 8}]}}
+J
+printf 'BM,BN,time_ms\n16,8,1.5\n32,8,1.25\n64,16,0.75\n128,8,9\n' >"$tmp/r.csv"
+expect "a matrix without a device" 2 "$ws" trials "$tmp/r.db" --import "$tmp/r.csv" --spec "$tmp/space.json"
+check "it says what is missing" err_has "--device"
+expect "a matrix" 0 "$ws" trials "$tmp/r.db" --import "$tmp/r.csv" --spec "$tmp/space.json" --device "A100"
+check "one is foreign" out_has "1 results are not of this space"
+expect "the same again" 0 "$ws" trials "$tmp/r.db" --import "$tmp/r.csv" --spec "$tmp/space.json" --device "A100"
+check "is there already" out_has "0 new trials"
+expect "what came in" 0 "$ws" trials "$tmp/r.db" --list
+check "by name" out_has "BM=64,BN=16"
+for f in t4 cache csv; do
+    expect "export as $f" 0 "$ws" trials "$tmp/r.db" --export "$tmp/r.$f" --format $f --spec "$tmp/space.json"
+    check "three results as $f" out_has "3 results"
+    expect "import of $f" 0 "$ws" trials "$tmp/$f.db" --import "$tmp/r.$f" --spec "$tmp/space.json" --device A100
+    check "three trials of $f" out_has "3 new trials"
+done
+expect "t4 needs the specification" 2 "$ws" trials "$tmp/r.db" --export "$tmp/r.t4.json"
+check "and says so" err_has "--spec"
+
+if ! have_opencl; then
+    echo "ok a tune goes on # SKIP: no OpenCL device"; echo "# SKIP no OpenCL device"; finish
+fi
+k=examples/own-kernel/my_gemm.yaml
+export WAVESMITH_CACHE=$tmp/cache
+tune="tune $k --workloads examples/own-kernel/shapes.yaml --strategy hill --seed 5"
+expect "a tune" 0 "$ws" $tune --store "$tmp/a.db" --budget 4 --json
+cp "$tmp/out" "$tmp/first"
+expect "its trials by name" 0 "$ws" trials "$tmp/a.db" --workload M=1
+check "configs in words" out_has "BX="
+expect "exported" 0 "$ws" trials "$tmp/a.db" --export "$tmp/a.jsonl"
+expect "imported" 0 "$ws" trials "$tmp/b.db" --import "$tmp/a.jsonl"
+n=$("$ws" trials "$tmp/b.db" --list | wc -l)
+expect "the same tune on the imported store" 0 "$ws" $tune --store "$tmp/b.db" --budget 4 --json
+grep -v '"store"\|"reused"' "$tmp/first" >"$tmp/x"
+grep -v '"store"\|"reused"' "$tmp/out" >"$tmp/y"
+check "the same answer" cmp -s "$tmp/x" "$tmp/y"
+check "nothing was measured" [ "$("$ws" trials "$tmp/b.db" --list | wc -l)" -eq "$n" ]
+expect "a larger budget goes on" 0 "$ws" $tune --store "$tmp/b.db" --budget 6
+check "something was measured" [ "$("$ws" trials "$tmp/b.db" --list | wc -l)" -gt "$n" ]
+expect "what was added is exported" 0 "$ws" trials "$tmp/b.db" --export "$tmp/b.jsonl"
+expect "and comes back" 0 "$ws" trials "$tmp/a.db" --import "$tmp/b.jsonl"
+check "only what was added" [ "$("$ws" trials "$tmp/a.db" --list | wc -l)" -eq "$("$ws" trials "$tmp/b.db" --list | wc -l)" ]
+expect "T4 of one shape" 0 "$ws" trials "$tmp/a.db" --export "$tmp/a.t4.json" --spec $k --workloads examples/own-kernel/shapes.yaml --workload M=1,N=1024,K=1024
+expect "the matrix of all" 0 "$ws" trials "$tmp/a.db" --export "$tmp/a.csv" --spec $k --workloads examples/own-kernel/shapes.yaml
+check "a line a config and shape" [ "$(wc -l <"$tmp/a.csv")" -gt 4 ]
+finish
