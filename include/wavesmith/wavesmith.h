@@ -441,6 +441,44 @@ WS_API int ws_trials_import(struct ws_ctx *ctx,
 WS_API int ws_spec_from_pack(struct ws_ctx *ctx, const char *path,
                              struct ws_spec **out);
 
+/* ---- init: a specification with blanks, from a kernel -------------------- */
+
+struct ws_init_opts {
+    size_t size;
+    const char *source; /* the kernel's source file */
+    const char *out;    /* the kernel file to write; NULL: beside the source */
+    const char *entry;  /* functions to launch, "a" or "a,b"; NULL: the one */
+    const char *op;     /* a shipped op's name, or the path of an op; NULL: a
+                           new op, written too */
+    const char *device; /* asked about OpenCL C; NULL: the first OpenCL one */
+    int force;          /* write over files that exist */
+};
+
+struct ws_init_blank {
+    const char *file;
+    uint32_t line, column;
+    const char *subject, *wants; /* "'shape' of tensor 'x'", what goes there */
+};
+
+struct ws_init_result {
+    const char *kernel_path, *op_path; /* written; op_path NULL: none */
+    const char *dialect;
+    const char *read_by;      /* who read the source */
+    const char *const *found; /* functions and parameters, one a line */
+    size_t nfound;
+    const char *const *note; /* what was not read and why */
+    size_t nnote;
+    const struct ws_init_blank *blank;
+    size_t nblank;
+    void *priv;
+};
+
+/* Writes both files or none. WS_EINVAL: a file exists, or the source has
+ * several functions and none was chosen; the words name them. */
+WS_API int ws_init(struct ws_ctx *ctx, const struct ws_init_opts *opts,
+                   struct ws_init_result **out);
+WS_API void ws_init_result_free(struct ws_ctx *ctx, struct ws_init_result *r);
+
 #ifdef __cplusplus
 }
 #endif

@@ -66,6 +66,26 @@ struct ws__built {
     char *log; /* compiler's words, may be NULL; ws__free */
 };
 
+/* What a compiler says of a kernel in a source. */
+enum ws__arg_space {
+    WS__SPACE_VALUE,
+    WS__SPACE_GLOBAL,
+    WS__SPACE_CONSTANT,
+    WS__SPACE_LOCAL,
+    WS__SPACE_OTHER /* images and the like */
+};
+struct ws__arg_info {
+    char name[64], type[96]; /* type: "float*", "int" */
+    enum ws__arg_space space;
+    bool constant; /* data behind a pointer is only read */
+};
+struct ws__entry_info {
+    char name[128];
+    uint64_t block[3]; /* required by the source; 0: not */
+    size_t narg;
+    struct ws__arg_info arg[WS__MAX_ARGS];
+};
+
 /* One execution of a candidate on one set of buffers. */
 struct ws__dev_arg {
     enum ws__arg_kind kind; /* TENSOR, SCRATCH: buffer; VALUE; SHARED */
@@ -174,6 +194,11 @@ struct ws__device_ops {
     /* Its operations must come one after the other and in one order: no
      * second one is opened to build meanwhile. */
     bool ordered;
+    /* Compiles and says what kernels there are; *list is freed by ws__free.
+     * Of a build only source, options and dialect count. Optional: WS_ENOTSUP
+     * of a member that cannot. */
+    int (*describe)(void *dev, const struct ws__build *b,
+                    struct ws__entry_info **list, size_t *n);
 };
 
 /* Generated; ends with NULL. */

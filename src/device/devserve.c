@@ -94,6 +94,23 @@ static int serve_build(struct server *s, struct ws__reader *r)
     return rc;
 }
 
+static int serve_describe(struct server *s, struct ws__reader *r)
+{
+    struct ws__entry_info *list = NULL;
+    struct ws__build build;
+    size_t n = 0;
+    int rc;
+
+    WS_TRY(ws__get_build(r, &s->arena, &build));
+    if (!s->ops->describe)
+        return ws__fail(s->ctx, WS_ENOTSUP, "'%s' cannot describe sources",
+                        s->ops->name);
+    rc = s->ops->describe(s->dev, &build, &list, &n);
+    ws__put_blob(&s->out, list, n * sizeof(*list));
+    ws__free(s->ctx, list);
+    return rc;
+}
+
 static int serve_unload(struct server *s, struct ws__reader *r)
 {
     s->ops->unload(s->dev, ws__get_u32(r));
@@ -199,7 +216,7 @@ static int (*const handler[WS__DEV_END])(struct server *,
     [WS__DEV_WRITE] = serve_write, [WS__DEV_READ] = serve_read,
     [WS__DEV_FILL] = serve_fill,   [WS__DEV_COPY] = serve_copy,
     [WS__DEV_HASH] = serve_hash,   [WS__DEV_GUARD] = serve_guard,
-    [WS__DEV_RUN] = serve_run,
+    [WS__DEV_RUN] = serve_run,     [WS__DEV_DESCRIBE] = serve_describe,
 };
 
 /* The area comes with the first message. */

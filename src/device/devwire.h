@@ -29,6 +29,7 @@ enum ws__dev_msg {
     WS__DEV_HASH,
     WS__DEV_GUARD,
     WS__DEV_RUN,
+    WS__DEV_DESCRIBE,
     WS__DEV_END
 };
 

@@ -535,6 +535,51 @@ static int isolate_run(void *dev, const struct ws__dev_batch *b,
     return 0;
 }
 
+/* Names and counts come from another process. */
+static bool is_sound(struct ws__entry_info *e)
+{
+    e->name[sizeof(e->name) - 1] = '\0';
+    for (size_t i = 0; i < WS__MAX_ARGS; i++) {
+        e->arg[i].name[sizeof(e->arg[i].name) - 1] = '\0';
+        e->arg[i].type[sizeof(e->arg[i].type) - 1] = '\0';
+    }
+    return e->narg <= WS__MAX_ARGS;
+}
+
+static int isolate_describe(void *dev, const struct ws__build *b,
+                            struct ws__entry_info **list, size_t *n)
+{
+    struct isolate *d = dev;
+    struct ws__reader r;
+    const void *p;
+    size_t bytes;
+
+    *list = NULL;
+    *n = 0;
+    begin(d);
+    ws__put_build(&d->out, b);
+    WS_TRY(
+        call(d, WS__DEV_DESCRIBE, "describing a source", -1, d->limit_ns, &r));
+    p = ws__get_blob(&r, &bytes);
+    if (bytes % sizeof(**list))
+        r.bad = true;
+    WS_TRY(check_end(d, &r, "describe"));
+    *list = ws__alloc(d->ctx, bytes ? bytes : 1, 1);
+    if (!*list)
+        return WS_ENOMEM;
+    if (bytes)
+        memcpy(*list, p, bytes);
+    *n = bytes / sizeof(**list);
+    for (size_t i = 0; i < *n; i++)
+        r.bad = r.bad || !is_sound(&(*list)[i]);
+    if (!r.bad)
+        return 0;
+    ws__free(d->ctx, *list);
+    *list = NULL;
+    *n = 0;
+    return check_end(d, &r, "describe");
+}
+
 static void isolate_set_limit(void *dev, uint64_t ns)
 {
     ((struct isolate *)dev)->limit_ns = ns;
@@ -560,4 +605,5 @@ const struct ws__device_ops ws__device_isolate = {
     .guard = isolate_guard,
     .run = isolate_run,
     .set_limit = isolate_set_limit,
+    .describe = isolate_describe,
 };

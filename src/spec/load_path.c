@@ -48,6 +48,8 @@ int ws__load_tree(struct ws__load *l, const char *path,
     WS_TRY(ws__fs_read(l->ctx, path, WS__SPEC_TEXT_MAX, &text, &len));
     rc = ws__node_parse(l->ctx, l->arena, text, len, path, 1, &root);
     ws__free(l->ctx, text);
+    if (rc >= 0)
+        rc = ws__node_no_blanks(l->ctx, root);
     *out = root;
     return rc;
 }

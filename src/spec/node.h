@@ -35,6 +35,18 @@ int ws__node_parse(struct ws_ctx *ctx, struct ws__arena *arena,
 int ws__node_emit(struct ws__buf *b, const struct ws__node *n,
                   const char *const *skip);
 
+/* Marked blanks, see blank.c. fn is called for each, in the order of the text;
+ * what it returns other than 0 ends the walk and is returned. */
+struct ws__blank {
+    struct ws__loc loc;
+    char subject[220]; /* "'shape' of tensor 'x'" */
+    const char *wants; /* what goes there */
+};
+typedef int ws__blank_fn(void *user, const struct ws__blank *b);
+int ws__node_blanks(const struct ws__node *root, ws__blank_fn *fn, void *user);
+/* WS_ESPEC at the first one, naming all. */
+int ws__node_no_blanks(struct ws_ctx *ctx, const struct ws__node *root);
+
 /* WS_ESPEC at the node. */
 int ws__node_fail(struct ws_ctx *ctx, const struct ws__node *n, const char *fmt,
                   ...) WS_PRINTF(3, 4);

@@ -248,6 +248,8 @@ int ws__load_workload_file(struct ws__load *l, const struct ws__op *op,
     else
         rc = ws__node_parse(l->ctx, l->arena, text, len, kept, 1, &list);
     ws__free(l->ctx, text);
+    if (rc >= 0)
+        rc = ws__node_no_blanks(l->ctx, list);
     return rc < 0 ? rc : ws__load_workload_list(l, op, list, out, n);
 }
 

@@ -115,4 +115,5 @@ const struct ws__device_ops ws__device_opencl = {
     .guard = ws__ocl_guard,
     .run = ws__ocl_run,
     .cache_env = cache_env,
+    .describe = ws__ocl_describe,
 };

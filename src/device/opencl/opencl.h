@@ -107,6 +107,10 @@ int ws__ocl_compile(struct ws__ocl *d, const char *source, const char *options,
 struct ocl_entry *ws__ocl_entry(struct ws__ocl *d, uint32_t module,
                                 const char *name);
 
+/* opencl_describe.c */
+int ws__ocl_describe(void *dev, const struct ws__build *b,
+                     struct ws__entry_info **list, size_t *n);
+
 /* opencl_run.c */
 int ws__ocl_launch(struct ws__ocl *d, const struct ws__dev_launch *l,
                    ocl_event *event);

@@ -58,8 +58,20 @@ struct ocl_region {
     X(PROGRAM_BINARIES, 0x1166)                                                \
     X(PROGRAM_BUILD_LOG, 0x1183)                                               \
     X(DEVICE_PCI_BUS_INFO_KHR, 0x410F)                                         \
+    X(KERNEL_FUNCTION_NAME, 0x1190)                                            \
     X(KERNEL_NUM_ARGS, 0x1191)                                                 \
+    X(KERNEL_ARG_ADDRESS_QUALIFIER, 0x1196)                                    \
+    X(KERNEL_ARG_ACCESS_QUALIFIER, 0x1197)                                     \
+    X(KERNEL_ARG_TYPE_NAME, 0x1198)                                            \
+    X(KERNEL_ARG_TYPE_QUALIFIER, 0x1199)                                       \
+    X(KERNEL_ARG_NAME, 0x119A)                                                 \
+    X(KERNEL_ARG_ADDRESS_GLOBAL, 0x119B)                                       \
+    X(KERNEL_ARG_ADDRESS_LOCAL, 0x119C)                                        \
+    X(KERNEL_ARG_ADDRESS_CONSTANT, 0x119D)                                     \
+    X(KERNEL_ARG_ACCESS_NONE, 0x11A3)                                          \
+    X(KERNEL_ARG_TYPE_CONST, 1 << 0)                                           \
     X(KERNEL_WORK_GROUP_SIZE, 0x11B0)                                          \
+    X(KERNEL_COMPILE_WORK_GROUP_SIZE, 0x11B1)                                  \
     X(KERNEL_LOCAL_MEM_SIZE, 0x11B2)                                           \
     X(KERNEL_PRIVATE_MEM_SIZE, 0x11B4)                                         \
     X(PROFILING_COMMAND_START, 0x1282)                                         \
@@ -161,10 +173,14 @@ enum ocl_error {
       (ocl_program, ocl_device, uint32_t, size_t, void *, size_t *))           \
     X(int32_t, ReleaseProgram, (ocl_program))                                  \
     X(ocl_kernel, CreateKernel, (ocl_program, const char *, int32_t *))        \
+    X(int32_t, CreateKernelsInProgram,                                         \
+      (ocl_program, uint32_t, ocl_kernel *, uint32_t *))                       \
     X(int32_t, ReleaseKernel, (ocl_kernel))                                    \
     X(int32_t, SetKernelArg, (ocl_kernel, uint32_t, size_t, const void *))     \
     X(int32_t, GetKernelInfo,                                                  \
       (ocl_kernel, uint32_t, size_t, void *, size_t *))                        \
+    X(int32_t, GetKernelArgInfo,                                               \
+      (ocl_kernel, uint32_t, uint32_t, size_t, void *, size_t *))              \
     X(int32_t, GetKernelWorkGroupInfo,                                         \
       (ocl_kernel, ocl_device, uint32_t, size_t, void *, size_t *))            \
     X(int32_t, EnqueueNDRangeKernel,                                           \

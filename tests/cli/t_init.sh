@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# wavesmith init: drafts with blanks, and that a filled draft runs.
+. tests/tap.sh
+
+expect "help" 0 "$ws" init --help
+check "usage" out_has "usage: wavesmith init"
+expect "no words" 2 "$ws" init
+expect "no such file" 2 "$ws" init "$tmp/none.cl"
+check "it is named" err_has "none.cl"
+printf 'int f(int a) { return a; }\n' >"$tmp/no.cl"
+expect "no kernel in it" 2 "$ws" init "$tmp/no.cl"
+check "it says what one begins with" err_has "__kernel"
+check "nothing was written" [ ! -e "$tmp/no.yaml" ]
+printf 'a\0b' >"$tmp/bin.cl"
+expect "not a text" 2 "$ws" init "$tmp/bin.cl"
+
+# Without a driver the signatures alone are read.
+cp examples/own-kernel/my_gemm.cl "$tmp/plain.cl"
+OCL_ICD_VENDORS=/nonexistent expect "without a driver" 0 "$ws" init "$tmp/plain.cl"
+check "read by signatures" out_has "by its signatures alone"
+check "both files are named" out_has "plain.op.yaml"
+check "the parameters are found" out_has "parameter UNROLL"
+check "both are there" [ -s "$tmp/plain.yaml" -a -s "$tmp/plain.op.yaml" ]
+cp "$tmp/plain.yaml" "$tmp/kept"
+expect "again: nothing is overwritten" 2 "$ws" init "$tmp/plain.cl"
+check "it says so" err_has "exists already"
+check "the hint" err_has "--force"
+check "the file is untouched" cmp -s "$tmp/plain.yaml" "$tmp/kept"
+OCL_ICD_VENDORS=/nonexistent expect "forced" 0 "$ws" init "$tmp/plain.cl" --force
+for c in check space tune; do
+    expect "$c: blanks are left" 2 "$ws" $c "$tmp/plain.yaml"
+    check "$c: the first is located" err_has "plain.yaml:9:"
+    check "$c: it says what goes there" err_has "the values to try"
+    check "$c: the others are listed" err_has "'grid' of launch 1"
+done
+sed -i 's/values: ???/values: [1, 2]/; s/grid: ???/grid: M/; s/block: ???/block: 1/' "$tmp/plain.yaml"
+expect "the op's blanks come next" 2 "$ws" check "$tmp/plain.yaml"
+check "in its file" err_has "plain.op.yaml:9:"
+check "the tensor is named" err_has "'shape' of tensor 'A'"
+sed -i 's/reference: ???/reference: {native: gemm}/; s/reduction: ???/reduction: K/; s/{M: ???, N: ???, K: ???}/{M: 3, N: 33, K: 37}/
+    s/\(A: {shape: \)???/\1[M, K]/; s/\(W: {shape: \)???/\1[N, K]/; s/\(C: {shape: \)???/\1[M, N]/' "$tmp/plain.op.yaml"
+expect "a space without blanks" 0 "$ws" space "$tmp/plain.yaml" --count
+
+# Several functions.
+printf '__kernel void a(__global float *x) {}\n__kernel void b(__global float *x, int n) {}\n' >"$tmp/two.cl"
+OCL_ICD_VENDORS=/nonexistent expect "several functions" 2 "$ws" init "$tmp/two.cl"
+check "they are named" err_has "a, b"
+OCL_ICD_VENDORS=/nonexistent expect "two launches" 0 "$ws" init "$tmp/two.cl" --entry b,a
+check "in that order" [ "$(grep -n 'entry: [ab]' "$tmp/two.yaml" | cut -d: -f3 | tr -d ' \n')" = ba ]
+OCL_ICD_VENDORS=/nonexistent expect "an unknown one" 2 "$ws" init "$tmp/two.cl" --force --entry c
+check "it is named" err_has "'c'"
+expect "an unknown op" 2 "$ws" init "$tmp/two.cl" --force --entry a --op gemmm
+
+# CUDA C, with a template.
+printf 'template <int BM, typename T>\n__global__ void mm(const T *a, float *c, int n) { }\n' >"$tmp/t.cu"
+expect "CUDA C" 0 "$ws" init "$tmp/t.cu" --json
+check "the dialect" out_has '"dialect": "cuda"'
+check "the blanks" out_has "\"'values' of parameter 'BM'\""
+check "the entry is a name expression" grep -qF 'entry: "mm<{BM}, {T}>"' "$tmp/t.yaml"
+
+if ! have_opencl; then
+    echo "ok device drafts # SKIP: no OpenCL device"; echo "# SKIP no OpenCL device"; finish
+fi
+export WAVESMITH_CACHE=$tmp/cache
+cp examples/own-kernel/my_gemm.cl "$tmp/my.cl"
+expect "with the driver, for a shipped op" 0 "$ws" init "$tmp/my.cl" --op gemm
+check "read by the driver" out_has "by the driver of"
+check "no op file" [ ! -e "$tmp/my.op.yaml" ]
+check "the types are tied" grep -qF "T == float32" "$tmp/my.yaml"
+sed -i 's/COLS: {values: ???}/COLS: {values: [1, 2, 4]}/; s/UNROLL: {values: ???}/UNROLL: {values: [4, 8]}/
+    s/grid: ???/grid: ["ceil_div(N, 8 * COLS)", M]/; s/block: ???/block: [8, 1]/' "$tmp/my.yaml"
+expect "the filled draft is right" 0 "$ws" check "$tmp/my.yaml" --workload M=3,N=33,K=37 --config COLS=2
+check "verdict ok" out_has "verdict: ok"
+sed -i 's/grid: M/grid: ["ceil_div(N, COLS)", M]/' "$tmp/plain.yaml"
+expect "a new op, with another's reference" 0 "$ws" check "$tmp/plain.yaml"
+check "its verdict is ok" out_has "verdict: ok"
+
+# What only the compiler knows: a function made by a macro, a missing type.
+cat >"$tmp/made.cl" <<'CL'
+#define MAKE(T) __kernel void twice_##T(__global const T *x, __global T *y, int n) \
+    { int i = get_global_id(0); if (i < n) y[i] = x[i] * factor; }
+MAKE(float)
+CL
+expect "a function made by a macro" 0 "$ws" init "$tmp/made.cl"
+check "the driver found it" out_has "twice_float("
+check "and the name that is missing" out_has "parameter factor"
+printf '__kernel void f(__global Foo *x) { this is no C }\n' >"$tmp/bad.cl"
+expect "what does not compile" 0 "$ws" init "$tmp/bad.cl"
+check "it says so" out_has "not read: the source by the driver"
+finish
