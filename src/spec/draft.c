@@ -41,7 +41,8 @@ struct draft {
     struct bound bound[WS__MAX_LAUNCHES][WS__SIG_MAX_ARGS];
     struct made made[MAX_OF_OP];
     size_t nmade;
-    const char *type_axis; /* of a new op; NULL: none */
+    const char *type_axis; /* of a new op, in the source; NULL: none */
+    char type_name[64];    /* and in the op */
     bool types_known;      /* they are those of the dialect header */
     uint32_t taken;        /* tensors of the op that an argument has */
 };
@@ -110,6 +111,15 @@ static bool same_word(const char *a, const char *b)
     return !*a && !*b;
 }
 
+static bool is_tparam(const struct draft *s, const char *name)
+{
+    for (size_t i = 0; i < s->d->nentry; i++)
+        for (size_t p = 0; p < entry_of(s, i)->ntparam; p++)
+            if (!strcmp(entry_of(s, i)->tparam[p], name))
+                return true;
+    return false;
+}
+
 static bool is_free(struct draft *s, const char *name)
 {
     struct ws__loc nowhere = {0};
@@ -120,7 +130,7 @@ static bool is_free(struct draft *s, const char *name)
         ok = strcmp(s->made[i].name, name) != 0;
     for (size_t i = 0; ok && i < s->d->sig->nmacro; i++)
         ok = strcmp(s->d->sig->macro[i].name, name) != 0;
-    return ok && !(s->type_axis && !strcmp(s->type_axis, name));
+    return ok && strcmp(s->type_name, name) != 0 && !is_tparam(s, name);
 }
 
 /* A name for a part of the op: the argument's own if it can be one. */
@@ -242,6 +252,8 @@ static struct made *find_made(struct draft *s, const struct ws__sig_arg *a)
 
 static void find_type_axis(struct draft *s, const struct ws__sig_arg *a)
 {
+    struct ws__loc nowhere = {0};
+
     if (s->type_axis)
         return;
     if (a->tparam)
@@ -249,6 +261,12 @@ static void find_type_axis(struct draft *s, const struct ws__sig_arg *a)
     s->types_known = strstr(a->type, "ws_T") != NULL;
     if (s->types_known)
         s->type_axis = "T";
+    snprintf(s->type_name, sizeof(s->type_name), "%.63s",
+             s->type_axis ? s->type_axis : "");
+    if (s->type_axis &&
+        ws__node_variable(s->ctx, s->type_name, &nowhere, "", true) < 0)
+        snprintf(s->type_name, sizeof(s->type_name), "T");
+    ws__error_clear(s->ctx);
 }
 
 static void bind_new(struct draft *s, const struct ws__sig_arg *a, size_t place,
@@ -299,7 +317,7 @@ static const char *dtype_text(const struct draft *s,
         return ws__dtype_name(a->dtype);
     if (s->type_axis && (a->tparam ? !strcmp(a->tparam, s->type_axis)
                                    : strstr(a->type, "ws_T") != NULL))
-        return s->type_axis;
+        return s->type_name;
     return BLANK;
 }
 
@@ -324,10 +342,10 @@ static void put_axes(struct draft *s)
              BLANK);
     if (s->types_known)
         line(s->op, "element types that the source can have",
-             "  %s: {types: [float32, float16, bfloat16]}", s->type_axis);
+             "  %s: {types: [float32, float16, bfloat16]}", s->type_name);
     else if (s->type_axis)
         line(s->op, "element types, as in [float32, float16]",
-             "  %s: {types: %s}", s->type_axis, BLANK);
+             "  %s: {types: %s}", s->type_name, BLANK);
 }
 
 static void put_tensor(struct draft *s, const struct made *m)
@@ -437,6 +455,19 @@ static void put_macro(struct draft *s, const struct ws__sig_macro *m)
         line(s->kernel, why, "  %s: {values: %s}", m->name, BLANK);
 }
 
+/* A name for a template's parameter: its place is what counts. */
+static const char *tparam_name(struct draft *s, const struct ws__sig_entry *e,
+                               size_t i, char out[64])
+{
+    struct ws__loc nowhere = {0};
+
+    snprintf(out, 64, "%.63s", e->tparam[i]);
+    if (ws__node_variable(s->ctx, out, &nowhere, "", true) < 0)
+        snprintf(out, 64, "P%zu", i + 1);
+    ws__error_clear(s->ctx);
+    return out;
+}
+
 /* Is the template's parameter an axis of the op? */
 static bool is_op_type(const struct draft *s, const char *tparam)
 {
@@ -463,6 +494,7 @@ static void put_parameters(struct draft *s)
 {
     struct ws__buf *b = s->kernel;
     size_t at = b->len;
+    char name[64];
 
     ws__buf_puts(b, "parameters: # the first value is the default\n");
     for (size_t i = 0; i < s->d->nentry; i++)
@@ -473,9 +505,15 @@ static void put_parameters(struct draft *s)
                      entry_of(s, i)->tparam_type[p]
                          ? "types to try, as in [float, half]"
                          : "values to try, as in [16, 32]",
-                     "  %s: {values: %s}", entry_of(s, i)->tparam[p], BLANK);
-    for (size_t i = 0; i < s->d->sig->nmacro; i++)
-        put_macro(s, &s->d->sig->macro[i]);
+                     "  %s: {values: %s}",
+                     tparam_name(s, entry_of(s, i), p, name), BLANK);
+    for (size_t i = 0; i < s->d->sig->nmacro; i++) {
+        const char *macro = s->d->sig->macro[i].name;
+
+        if (!is_tparam(s, macro) &&
+            !(s->d->op && ws__op_axis(s->d->op, macro) >= 0))
+            put_macro(s, &s->d->sig->macro[i]);
+    }
     if (b->len == at + strlen("parameters: # the first value is the "
                               "default\n") &&
         !b->failed) {
@@ -485,6 +523,24 @@ static void put_parameters(struct draft *s)
                         "defined: it has nothing to tune yet.\n"
                         "# parameters:\n#   BM: {values: [16, 32, 64]}\n");
     }
+}
+
+/* Names that the source wants and that are axes of the op. */
+static void put_specialize(struct draft *s)
+{
+    const struct ws__op *op = s->d->op;
+    const char *begin = "specialize: [";
+
+    for (size_t i = 0; op && i < s->d->sig->nmacro; i++) {
+        int x = ws__op_axis(op, s->d->sig->macro[i].name);
+
+        if (x < 0 || op->axis[x].kind != WS__AXIS_VAR)
+            continue;
+        ws__buf_printf(s->kernel, "%s%s", begin, op->axis[x].name);
+        begin = ", ";
+    }
+    if (*begin == ',')
+        ws__buf_puts(s->kernel, "] # a build for each value of these axes\n");
 }
 
 /* What an op leaves open and the source does not. */
@@ -514,6 +570,7 @@ static void put_constraints(struct draft *s)
 static void put_entry_name(struct draft *s, const struct ws__sig_entry *e)
 {
     struct ws__loc nowhere = {0};
+    char name[64];
 
     if (ws__node_identifier(s->ctx, e->name, &nowhere, "") < 0) {
         ws__error_clear(s->ctx);
@@ -526,7 +583,10 @@ static void put_entry_name(struct draft *s, const struct ws__sig_entry *e)
     }
     ws__buf_printf(s->kernel, "  - entry: \"%s<", e->name);
     for (size_t i = 0; i < e->ntparam; i++)
-        ws__buf_printf(s->kernel, "%s{%s}", i ? ", " : "", e->tparam[i]);
+        ws__buf_printf(s->kernel, "%s{%s}", i ? ", " : "",
+                       is_op_type(s, e->tparam[i]) && !s->d->op
+                           ? s->type_name
+                           : tparam_name(s, e, i, name));
     ws__buf_puts(s->kernel, ">\"\n");
 }
 
@@ -590,6 +650,7 @@ static void put_kernel(struct draft *s)
     ws__buf_printf(b, "\ndialect: %s\nsource: ", dialects[s->d->dialect]);
     put_text(b, s->d->source_file);
     ws__buf_puts(b, "\n");
+    put_specialize(s);
     put_parameters(s);
     put_constraints(s);
     ws__buf_puts(b, "launches:\n");

@@ -104,7 +104,7 @@ static size_t behind_angle(struct reader *r, size_t i)
 
 static const char *join(struct reader *r, size_t from, size_t to)
 {
-    return ws__sig_words(r->arena, r->t.tok + from, to - from);
+    return ws__sig_words(r->arena, r->t.tok + from, to > from ? to - from : 0);
 }
 
 /* --- templates ---------------------------------------------------------- */
@@ -174,7 +174,7 @@ static int read_args(struct reader *r, struct ws__sig_entry *e, size_t from,
     size_t start = from, depth = 0;
     bool value = false; /* behind '=': '<' may be an operator */
 
-    if (end - from == 1 && is(r, from, "void"))
+    if (end <= from || (end - from == 1 && is(r, from, "void")))
         return 0;
     for (size_t i = from; i < end; i++) {
         if (is(r, i, "(") || is(r, i, "[") || is(r, i, "{")) {
@@ -230,7 +230,7 @@ static int read_attribute(struct reader *r, size_t i, struct ws__sig_entry *e)
 {
     if (is(r, i, "WS_KERNEL_BLOCK") || is(r, i, "reqd_work_group_size"))
         read_block(r, i + 1, e);
-    if (is(r, i, "__launch_bounds__")) {
+    if (is(r, i, "__launch_bounds__") && is(r, i + 1, "(")) {
         e->bounds = join(r, i + 2, behind(r, i + 1) - 1);
         return e->bounds ? 0 : WS_ENOMEM;
     }

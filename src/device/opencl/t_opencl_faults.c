@@ -123,6 +123,19 @@ RELEASE(ocl_program, ReleaseProgram, PROGRAM)
 CREATE(ocl_kernel, CreateKernel, KERNEL,
        (ocl_program o, const char *name, int32_t *error), (o, name, error))
 RELEASE(ocl_kernel, ReleaseKernel, KERNEL)
+static int32_t f_CreateKernelsInProgram(ocl_program o, uint32_t n,
+                                        ocl_kernel *p, uint32_t *got)
+{
+    int32_t e = turn("CreateKernelsInProgram");
+
+    if (!e)
+        e = t.real.CreateKernelsInProgram(o, n, p, got);
+    t.live[KERNEL] += p && !e ? (long)n : 0;
+    return e;
+}
+PLAIN(GetKernelArgInfo,
+      (ocl_kernel o, uint32_t i, uint32_t what, size_t n, void *p, size_t *got),
+      (o, i, what, n, p, got))
 PLAIN(SetKernelArg, (ocl_kernel o, uint32_t i, size_t n, const void *p),
       (o, i, n, p))
 PLAIN(GetKernelInfo,
