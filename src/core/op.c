@@ -1,8 +1,10 @@
 /*
  * op.c: names, text and identity of operators and their workloads.
  *
- * A workload is identified by its op and by the values of the axes alone:
- * its name, weight and comment may change without losing what was measured.
+ * A workload is identified by its op, the values of the axes, and the inputs
+ * where it says more of them than the op: its name, weight and comment may
+ * change without losing what was measured. A file counts by its content, so
+ * that it may be moved.
  */
 #include "core/op.h"
 
@@ -52,6 +54,29 @@ struct ws__hash ws__expr_meaning(struct ws__hash h, const struct ws__expr *e)
     return h;
 }
 
+const struct ws__fill *ws__workload_fill(const struct ws__op *op,
+                                         const struct ws__workload *w,
+                                         size_t tensor)
+{
+    const struct ws__input *x = w->input ? &w->input[tensor] : NULL;
+
+    if (!x || x->kind == WS__INPUT_OP)
+        return &op->tensor[tensor].fill;
+    return x->kind == WS__INPUT_FILL ? &x->fill : NULL;
+}
+
+static struct ws__hash mix_input(struct ws__hash h, const struct ws__input *x)
+{
+    h = ws__hash_u64(h, (uint64_t)x->kind);
+    if (x->kind == WS__INPUT_FILE)
+        return ws__hash_mix(h, &x->content, sizeof(x->content));
+    if (x->kind == WS__INPUT_OP)
+        return h;
+    h = ws__hash_u64(h, (uint64_t)x->fill.kind);
+    h = ws__hash_mix(h, &x->fill.a, sizeof(x->fill.a));
+    return ws__hash_mix(h, &x->fill.b, sizeof(x->fill.b));
+}
+
 struct ws__hash ws__workload_hash(const struct ws__op *op,
                                   const struct ws__workload *w)
 {
@@ -59,6 +84,9 @@ struct ws__hash ws__workload_hash(const struct ws__op *op,
 
     for (size_t i = 0; i < op->naxis; i++)
         h = ws__hash_u64(h, (uint64_t)w->axis[i]);
+    /* Workloads without inputs keep the hash that they always had. */
+    for (size_t i = 0; w->input && i < op->ntensor; i++)
+        h = mix_input(h, &w->input[i]);
     return h;
 }
 

@@ -76,12 +76,29 @@ struct ws__tolerance {
     enum ws__dtype accumulate;  /* AUTO: declared accumulate type; F32 */
 };
 
+/* Where a workload's input comes from. */
+enum ws__input_kind {
+    WS__INPUT_OP,   /* filled as the op says */
+    WS__INPUT_FILL, /* by a rule of the workload's own */
+    WS__INPUT_FILE  /* from a safetensors file */
+};
+
+struct ws__input {
+    enum ws__input_kind kind;
+    struct ws__fill fill;
+    const char *file, *key;  /* file: its canonical path; tensor in it */
+    struct ws__hash content; /* of the tensor in the file when it was loaded */
+    struct ws__loc loc;
+};
+
 struct ws__workload {
     const char *name; /* "M=16,N=4096,K=4096" if the file has none */
     const char *about;
     int64_t axis[WS__MAX_AXES]; /* value of every axis, const ones too */
     double weight;
     struct ws__loc loc;
+    const struct ws__input
+        *input; /* one a tensor of the op; NULL: as it says */
 };
 
 enum ws__cache_mode { WS__CACHE_DEFAULT, WS__CACHE_COLD, WS__CACHE_WARM };
@@ -139,7 +156,11 @@ int ws__op_tensor(const struct ws__op *op, const char *name); /* or -1 */
 const char *ws__op_name_taken(const struct ws__op *op, const char *name);
 /* Mixes in an expression: its text but for spaces; NULL has a hash too. */
 struct ws__hash ws__expr_meaning(struct ws__hash h, const struct ws__expr *e);
-/* Hash of op and axis values: the identity of a workload. */
+/* How a tensor of a workload is filled; NULL: from a file. */
+const struct ws__fill *ws__workload_fill(const struct ws__op *op,
+                                         const struct ws__workload *w,
+                                         size_t tensor);
+/* Hash of op, axis values and inputs: the identity of a workload. */
 struct ws__hash ws__workload_hash(const struct ws__op *op,
                                   const struct ws__workload *w);
 /* "M=16,N=4096,K=4096", types by name, constants left out. */

@@ -9,6 +9,9 @@
  * places are better than many: a kernel that looks at a part of its inputs to
  * see whether they changed looks in vain.
  *
+ * What comes from a file, a generator or a constant stays: another value might
+ * be none that the op allows (an index beyond the end). The other inputs vary.
+ *
  * Only the device's copies are changed; m->problem stays variant 0 until
  * ws__inputs_reference.
  *
@@ -50,12 +53,13 @@ uint32_t ws__poison_draw(struct ws__bufs *b)
 static bool may_change(const struct ws__measure *m, size_t t,
                        enum ws__role role)
 {
-    const struct ws__tensor *x = &m->op->tensor[t];
+    const struct ws__fill *f =
+        ws__workload_fill(m->op, m->problem->in->workload, t);
 
-    return ws__measure_in_buffer(m->op, t) && x->role == role &&
-           (x->fill.kind == WS__FILL_NORMAL ||
-            x->fill.kind == WS__FILL_UNIFORM ||
-            x->fill.kind == WS__FILL_INTEGERS);
+    return ws__measure_in_buffer(m->op, t) && m->op->tensor[t].role == role &&
+           f &&
+           (f->kind == WS__FILL_NORMAL || f->kind == WS__FILL_UNIFORM ||
+            f->kind == WS__FILL_INTEGERS);
 }
 
 static uint64_t offset_of(const struct ws__tensor_shape *s, uint64_t flat)

@@ -8,6 +8,9 @@
 #include <signal.h>
 
 #include <math.h>
+#include <unistd.h>
+
+#include "core/safetensors.h"
 
 #define GOOD "kernel k\nmul 1 0 2\ntime 1000\n"
 
@@ -370,6 +373,53 @@ static void inout_is_restored(void **state)
     assert_int_equal(o.t[0].verdict, WS__V_OK);
     assert_int_equal(o.t[0].inner, 1);
     once_end(&o);
+}
+
+/* An input from a file is the same for every seed and in both variants, and
+ * other inputs vary beside it; with no other one there is nothing to vary. */
+static void input_from_a_file(void **state)
+{
+    static const char head[] =
+        "{\"A\":{\"dtype\":\"F32\",\"shape\":[64],\"data_offsets\":[0,256]}}";
+    char path[] = "/tmp/ws_st_XXXXXX";
+    struct ws__question q = t_question(1, 0, 0);
+    struct ws__input x[3] = {
+        {.kind = WS__INPUT_FILE, .file = path, .key = "A"}};
+    unsigned char length[8] = {sizeof(head) - 1};
+    struct ws__safetensors *file;
+    float v[64];
+    struct once o;
+    FILE *f;
+
+    (void)state;
+    for (int i = 0; i < 64; i++)
+        v[i] = (float)i / 4;
+    assert_non_null(f = fdopen(mkstemp(path), "wb"));
+    fwrite(length, 1, 8, f);
+    fwrite(head, 1, sizeof(head) - 1, f);
+    fwrite(v, 1, sizeof(v), f);
+    fclose(f);
+    for (int other = 0; other < 2; other++) {
+        once_begin(&o, "kernel k\nmul 1 0 2\ntime 1000\n");
+        assert_int_equal(ws__safetensors_open(o.ctx, path, &file), 0);
+        assert_int_equal(ws__safetensors_hash(file, file->tensor,
+                                              &x[0].content),
+                         0);
+        ws__safetensors_close(file);
+        o.c->workload[0].input = x;
+        if (other) {
+            o.c->op.ntensor = 3;
+            o.c->op.tensor[2] = o.c->op.tensor[0];
+            o.c->op.tensor[2].name = "B";
+        }
+        q.want |= WS__WANT_TIME;
+        once_ask(&o, &q);
+        assert_int_equal(o.t[0].verdict, WS__V_OK);
+        assert_true(o.t[0].nsample >= 5);
+        assert_memory_equal(o.m->problem->input[0], v, sizeof(v));
+        once_end(&o);
+    }
+    unlink(path);
 }
 
 static void crash_and_hang(void **state)
@@ -1406,6 +1456,7 @@ int main(void)
         cmocka_unit_test_setup(scratch_is_poisoned, reset),
         cmocka_unit_test_setup(zeroed_scratch, reset),
         cmocka_unit_test_setup(inout_is_restored, reset),
+        cmocka_unit_test_setup(input_from_a_file, reset),
         cmocka_unit_test_setup(crash_and_hang, reset),
         cmocka_unit_test_setup(filter, reset),
         cmocka_unit_test_setup(variables, reset),

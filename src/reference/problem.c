@@ -7,8 +7,14 @@
  * doubles. An input's whole extent is filled, the gaps between its rows too:
  * a kernel that ignores strides reads plausible numbers and gets a wrong
  * result, where zeros might let it pass.
+ *
+ * What comes from a file is the same for every seed. The file was checked when
+ * its workload was loaded, and is checked again: what was measured must belong
+ * to the content that names it.
  */
 #include "reference/refpriv.h"
+
+#include "core/safetensors.h"
 
 #include "base/banned.h"
 
@@ -27,6 +33,13 @@ static bool is_input(const struct ws__instance *in, size_t i)
 static bool is_output(const struct ws__instance *in, size_t i)
 {
     return in->op->tensor[i].role != WS__INPUT;
+}
+
+static bool is_native(const struct ws__instance *in, size_t i)
+{
+    const struct ws__fill *f = ws__workload_fill(in->op, in->workload, i);
+
+    return f && f->kind == WS__FILL_NATIVE;
 }
 
 /* Places every tensor; returns the bytes of both areas (at least one page,
@@ -125,8 +138,7 @@ void ws__ref_request_fill(const struct ws__problem *p,
         memcpy(t->dim, s->dim, sizeof(t->dim));
         memcpy(t->stride, s->stride, sizeof(t->stride));
         t->elements = s->elements;
-        q->generate[i] =
-            is_input(in, i) && in->op->tensor[i].fill.kind == WS__FILL_NATIVE;
+        q->generate[i] = is_input(in, i) && is_native(in, i);
     }
 }
 
@@ -147,27 +159,87 @@ static int fill_blocks(void *user, uint64_t begin, uint64_t end)
     return 0;
 }
 
+static int fill_rule(struct ws__problem *p, size_t i,
+                     const struct ws__fill *rule, unsigned threads)
+{
+    const struct ws__tensor_shape *s = &p->in->shape[i];
+    struct fill_job j = {rule, s->dtype, ws__rng_at(p->seed, i + 1),
+                         s->bytes / ws__dtype_bytes(s->dtype), p->input[i]};
+    uint64_t blocks = (j.elements + WS__FILL_BLOCK - 1) / WS__FILL_BLOCK;
+
+    /* Below a few blocks a thread costs more than it saves. */
+    return ws__parallel_for(p->ctx, blocks < 32 ? 1 : threads, blocks,
+                            fill_blocks, &j);
+}
+
+/* Elements of a dense file to where the strides put them. */
+static int read_rows(const struct ws__safetensors *f,
+                     const struct ws__st_tensor *t,
+                     const struct ws__tensor_shape *s, char *to)
+{
+    size_t bytes = ws__dtype_bytes(s->dtype), last = s->ndim - 1;
+    int64_t at[WS__MAX_DIMS] = {0};
+
+    for (uint64_t from = 0; from < t->bytes; from += bytes) {
+        uint64_t off = 0;
+
+        for (size_t d = 0; d < s->ndim; d++)
+            off += (uint64_t)at[d] * (uint64_t)s->stride[d];
+        WS_TRY(ws__safetensors_read(f, t, from, to + off * bytes, bytes));
+        for (size_t d = last; ++at[d] == s->dim[d] && d > 0; d--)
+            at[d] = 0;
+    }
+    return 0;
+}
+
+static int fill_file(struct ws__problem *p, size_t i, const struct ws__input *x,
+                     unsigned threads)
+{
+    const struct ws__tensor_shape *s = &p->in->shape[i];
+    static const struct ws__fill gaps = {WS__FILL_NORMAL, 0, 1};
+    const struct ws__st_tensor *t;
+    struct ws__safetensors *f;
+    struct ws__hash now;
+    int rc;
+
+    WS_TRY(ws__safetensors_open(p->ctx, x->file, &f));
+    WS_TRY_DONE(ws__safetensors_want(f, x->key, s, &t));
+    WS_TRY_DONE(ws__safetensors_hash(f, t, &now));
+    if (!ws__hash_eq(now, x->content)) {
+        ws__fail(p->ctx, WS_ESPEC,
+                 "tensor '%s' of '%s' is not what it was when the workload "
+                 "was loaded",
+                 x->key, x->file);
+        rc = ws__hint(p->ctx, "run the command again");
+        goto done;
+    }
+    if (!s->contiguous)
+        WS_TRY_DONE(fill_rule(p, i, &gaps, threads));
+    rc = s->contiguous
+             ? ws__safetensors_read(f, t, 0, p->input[i], (size_t)t->bytes)
+             : read_rows(f, t, s, p->input[i]);
+done:
+    ws__safetensors_close(f);
+    return rc;
+}
+
 int ws__problem_fill(struct ws__problem *p, struct ws__reference *r,
                      uint64_t seed, unsigned threads)
 {
-    const struct ws__op *op = p->in->op;
+    const struct ws__workload *w = p->in->workload;
     bool native = false;
 
     p->seed = seed;
-    for (size_t i = 0; i < op->ntensor; i++) {
-        const struct ws__tensor_shape *s = &p->in->shape[i];
-        struct fill_job j = {&op->tensor[i].fill, s->dtype,
-                             ws__rng_at(seed, i + 1),
-                             s->bytes / ws__dtype_bytes(s->dtype), p->input[i]};
-        uint64_t blocks = (j.elements + WS__FILL_BLOCK - 1) / WS__FILL_BLOCK;
+    for (size_t i = 0; i < p->in->op->ntensor; i++) {
+        const struct ws__fill *rule;
 
         if (!p->input[i])
             continue;
-        native |= j.rule->kind == WS__FILL_NATIVE;
+        rule = ws__workload_fill(p->in->op, w, i);
+        native |= rule && rule->kind == WS__FILL_NATIVE;
         WS_TRY(ws__check_stop(p->ctx));
-        /* Below a few blocks a thread costs more than it saves. */
-        WS_TRY(ws__parallel_for(p->ctx, blocks < 32 ? 1 : threads, blocks,
-                                fill_blocks, &j));
+        WS_TRY(rule ? fill_rule(p, i, rule, threads)
+                    : fill_file(p, i, &w->input[i], threads));
     }
     return native ? ws__reference_generate(r, p) : 0;
 }

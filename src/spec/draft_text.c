@@ -48,7 +48,7 @@ int ws__draft_read(struct ws_ctx *ctx, struct ws__arena *arena,
                    const char *path, const char *share_dir,
                    struct ws__draft_source *out)
 {
-    struct ws__load l = {ctx, arena, share_dir};
+    struct ws__load l = {.ctx = ctx, .arena = arena, .share_dir = share_dir};
     char *raw;
     size_t n;
     int rc;

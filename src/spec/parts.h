@@ -28,6 +28,8 @@ struct ws__spec_full {
 int ws__load_op(struct ws__load *l, const struct ws__node *root,
                 const char *file, const char *dir, struct ws__op **out);
 
+int ws__load_fill(struct ws__load *l, const struct ws__node *n,
+                  struct ws__fill *f);
 /* spec_reference.c: the value of `reference`. */
 int ws__load_reference(struct ws__load *l, const struct ws__node *n,
                        struct ws__op *op);
@@ -49,6 +51,26 @@ int ws__load_workload_file(struct ws__load *l, const struct ws__op *op,
                            struct ws__workload **out, size_t *n);
 int ws__load_workload_text(struct ws__load *l, const struct ws__op *op,
                            const char *text, struct ws__workload *out);
+/* A map of axis values; the axes in `given` have one already. */
+int ws__load_axis_values(struct ws__load *l, const struct ws__op *op,
+                         const struct ws__node *map, struct ws__workload *w,
+                         uint32_t *given);
+
+/* spec_input.c: what a workload says of its inputs. */
+int ws__load_inputs(struct ws__load *l, const struct ws__op *op,
+                    const struct ws__node *map, struct ws__workload *w);
+/* The entry of the input that n's key names; all are made if none is. */
+int ws__load_input(struct ws__load *l, const struct ws__op *op,
+                   const struct ws__node *n, struct ws__workload *w,
+                   struct ws__input **out);
+/* The tensor `key` of the file `path` inside of dir. WS_ENOENT: there is no
+ * such file; the place is left to the caller. */
+int ws__load_input_file(struct ws__load *l, const struct ws__node *at,
+                        const char *dir, const char *path, const char *key,
+                        struct ws__input *x);
+/* Files must hold what the workload needs. */
+int ws__load_check_inputs(struct ws__load *l, const struct ws__instance *in,
+                          const struct ws__workload *w);
 
 /* spec_kernel.c. `source`: NULL: read the file that the kernel names. */
 int ws__load_kernel(struct ws__load *l, const struct ws__node *root,

@@ -98,7 +98,8 @@ static int read_axis(struct ws__load *l, const struct ws__node *n,
     a->loc = n->key_loc;
     WS_TRY(ws__node_variable(l->ctx, n->key, &n->key_loc, "an axis", true));
     if (!strcmp(n->key, "name") || !strcmp(n->key, "about") ||
-        !strcmp(n->key, "weight") || !strcmp(n->key, "axes")) {
+        !strcmp(n->key, "weight") || !strcmp(n->key, "axes") ||
+        !strcmp(n->key, "inputs")) {
         ws__fail_at(l->ctx, WS_ESPEC, &n->key_loc, "'%s' cannot name an axis",
                     n->key);
         return ws__hint(l->ctx, "it is a key of workloads; take another");
@@ -230,8 +231,8 @@ static int read_fill_pair(struct ws__load *l, const struct ws__node *n,
                                 : "write [lowest, highest]");
 }
 
-static int read_fill(struct ws__load *l, const struct ws__node *n,
-                     struct ws__fill *f)
+int ws__load_fill(struct ws__load *l, const struct ws__node *n,
+                  struct ws__fill *f)
 {
     const struct ws__node *c;
     int word;
@@ -239,7 +240,7 @@ static int read_fill(struct ws__load *l, const struct ws__node *n,
     if (n->kind == WS__SCALAR) {
         WS_TRY(ws__node_word(l->ctx, n, "a fill without numbers",
                              "normal native", &word));
-        f->kind = word ? WS__FILL_NATIVE : WS__FILL_NORMAL;
+        *f = (struct ws__fill){word ? WS__FILL_NATIVE : WS__FILL_NORMAL, 0, 1};
         return 0;
     }
     WS_TRY(
@@ -350,7 +351,7 @@ static int read_tensor(struct ws__load *l, const struct ws__node *n,
                         t->name);
             return ws__hint(l->ctx, "only inputs and inouts are filled");
         }
-        WS_TRY(read_fill(l, c, &t->fill));
+        WS_TRY(ws__load_fill(l, c, &t->fill));
     }
     if ((c = ws__node_get(n, "align"))) {
         WS_TRY(ws__node_int(l->ctx, c, "an alignment", 1, MAX_ALIGN, &align));

@@ -68,6 +68,16 @@ static int set_axis(struct ws__load *l, const struct ws__op *op,
                         &w->axis[i]);
 }
 
+int ws__load_axis_values(struct ws__load *l, const struct ws__op *op,
+                         const struct ws__node *map, struct ws__workload *w,
+                         uint32_t *given)
+{
+    WS_TRY(ws__node_want(l->ctx, map, WS__MAP, "a map of axis values"));
+    for (const struct ws__node *c = map->first; c; c = c->next)
+        WS_TRY(set_axis(l, op, c, w, given));
+    return 0;
+}
+
 /* Fills in what was not given; var axes must be. */
 static int finish(struct ws__load *l, const struct ws__op *op, uint32_t given,
                   struct ws__workload *w)
@@ -99,7 +109,8 @@ static int finish(struct ws__load *l, const struct ws__op *op, uint32_t given,
         if (!w->name)
             return WS_ENOMEM;
     }
-    return ws__instance_make(l->ctx, op, w, &in);
+    WS_TRY(ws__instance_make(l->ctx, op, w, &in));
+    return ws__load_check_inputs(l, &in, w);
 }
 
 static int read_member(struct ws__load *l, const struct ws__op *op,
@@ -117,12 +128,11 @@ static int read_member(struct ws__load *l, const struct ws__op *op,
         ws__node_fail(l->ctx, n, "weight %s is not above 0", n->text);
         return ws__hint(l->ctx, "leave the workload out instead");
     }
-    if (strcmp(n->key, "axes"))
-        return set_axis(l, op, n, w, given);
-    WS_TRY(ws__node_want(l->ctx, n, WS__MAP, "a map of axis values"));
-    for (const struct ws__node *c = n->first; c; c = c->next)
-        WS_TRY(set_axis(l, op, c, w, given));
-    return 0;
+    if (!strcmp(n->key, "inputs"))
+        return ws__load_inputs(l, op, n, w);
+    if (!strcmp(n->key, "axes"))
+        return ws__load_axis_values(l, op, n, w, given);
+    return set_axis(l, op, n, w, given);
 }
 
 static int read_workload(struct ws__load *l, const struct ws__op *op,
