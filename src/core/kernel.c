@@ -132,6 +132,28 @@ static struct ws__hash hash_launch(struct ws__hash h,
     return h;
 }
 
+/* What a kernel sees otherwise than the op says decides what its names mean. */
+static struct ws__hash hash_view(struct ws__hash h, const struct ws__kernel *k)
+{
+    const struct ws__op *a = k->op, *b = k->bound;
+
+    if (!b || a == b)
+        return h;
+    for (size_t i = 0; i < a->naxis; i++) {
+        const struct ws__axis *x = &a->axis[i], *y = &b->axis[i];
+
+        if (!strcmp(x->name, y->name) && x->kind == y->kind)
+            continue;
+        h = ws__hash_str(ws__hash_str(h, x->name), y->name);
+        h = ws__hash_u64(h, (uint64_t)x->kind);
+    }
+    for (size_t i = 0; i < a->ntensor; i++)
+        if (strcmp(a->tensor[i].name, b->tensor[i].name))
+            h = ws__hash_str(ws__hash_str(h, a->tensor[i].name),
+                             b->tensor[i].name);
+    return h;
+}
+
 struct ws__hash ws__kernel_plan_meaning(struct ws__hash h,
                                         const struct ws__kernel *k)
 {
@@ -148,7 +170,7 @@ struct ws__hash ws__kernel_plan_meaning(struct ws__hash h,
         h = ws__expr_meaning(h, k->scratch[i].when);
         h = ws__hash_u64(h, k->scratch[i].zero);
     }
-    return ws__hash_u64(h, k->order_dependent);
+    return hash_view(ws__hash_u64(h, k->order_dependent), k);
 }
 
 struct ws__hash ws__value_meaning(struct ws__hash h, const struct ws__value *v)

@@ -96,7 +96,8 @@ enum ws__dialect {
 
 struct ws__kernel {
     const char *name, *about, *file, *dir;
-    const struct ws__op *op;
+    const struct ws__op *op;    /* as the kernel sees it: its own names */
+    const struct ws__op *bound; /* of the specification; mostly the same */
     enum ws__dialect dialect;
     const char *source; /* final text but for the parameters: every include
                            of ours resolved */

@@ -15,7 +15,8 @@
 #include "base/banned.h"
 
 #define KERNEL_KEYS                                                            \
-    "kernel about op dialect source include options specialize "               \
+    "kernel about op names variable dialect source include options "           \
+    "specialize "                                                              \
     "order_dependent parameters constraints ranges scratch launches wave"
 
 /* dialects: which of portable, opencl, cuda take it. A text that ends in
@@ -192,6 +193,109 @@ static int read_head(struct ws__load *l, const struct ws__node *root,
     return 0;
 }
 
+/* Who has this name in the op; NULL: nobody. */
+static const char **place_of(struct ws__op *op, const char *name)
+{
+    int i = ws__op_axis(op, name);
+
+    if (i >= 0)
+        return &op->axis[i].name;
+    i = ws__op_tensor(op, name);
+    return i >= 0 ? &op->tensor[i].name : NULL;
+}
+
+static int check_names(struct ws__load *l, const struct ws__node *map,
+                       const struct ws__op *op)
+{
+    for (const struct ws__node *c = map->first; c; c = c->next) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < op->naxis; i++)
+            n += !strcmp(op->axis[i].name, c->key);
+        for (size_t i = 0; i < op->ntensor; i++)
+            n += !strcmp(op->tensor[i].name, c->key);
+        for (size_t i = 0; i < op->nconstant; i++)
+            n += !strcmp(op->constant[i].name, c->key);
+        if (n == 1)
+            continue;
+        ws__fail_at(l->ctx, WS_ESPEC, &c->key_loc, "the name '%s' is taken",
+                    c->key);
+        return ws__hint(l->ctx, "the op has another axis or tensor of that "
+                                "name; give that one a name here too");
+    }
+    return 0;
+}
+
+static int read_names(struct ws__load *l, const struct ws__node *map,
+                      const struct ws__op *bound, struct ws__op *op)
+{
+    struct ws__op *old = ws__arena_alloc(l->arena, 1, sizeof(*old));
+
+    WS_TRY(ws__node_want(l->ctx, map, WS__MAP, "a map {NAME: NAME OF THE OP}"));
+    if (!old)
+        return WS_ENOMEM;
+    *old = *bound;
+    for (const struct ws__node *c = map->first; c; c = c->next) {
+        const char **from, **to;
+
+        WS_TRY(ws__node_variable(l->ctx, c->key, &c->key_loc,
+                                 "an axis or a tensor", true));
+        WS_TRY(ws__node_want(l->ctx, c, WS__SCALAR, "a name of the op"));
+        from = place_of(old, c->text);
+        if (!from || !*c->text) {
+            ws__node_fail(l->ctx, c, "op '%s' has no axis or tensor '%s'",
+                          op->name, c->text);
+            return ws__hint(l->ctx, "write {NAME IN THE KERNEL: NAME IN THE "
+                                    "OP}, each once");
+        }
+        to = (const char **)(void *)((char *)op + ((char *)from - (char *)old));
+        *to = c->key;
+        *from = ""; /* not twice */
+    }
+    return check_names(l, map, op);
+}
+
+/* Constants of the op that are no macros here, so that a source which takes
+ * them as arguments compiles. */
+static int read_variable(struct ws__load *l, const struct ws__node *list,
+                         struct ws__op *op)
+{
+    WS_TRY(ws__node_want(l->ctx, list, WS__LIST, "a list of constant axes"));
+    for (const struct ws__node *c = list->first; c; c = c->next) {
+        int a;
+
+        WS_TRY(ws__node_want(l->ctx, c, WS__SCALAR, "the name of an axis"));
+        a = ws__op_axis(op, c->text);
+        if (a < 0 || op->axis[a].kind != WS__AXIS_CONST) {
+            ws__node_fail(l->ctx, c, "'%s' is no constant axis", c->text);
+            return ws__hint(l->ctx, "leave it out: only constants of the op "
+                                    "would become macros");
+        }
+        op->axis[a].kind = WS__AXIS_VAR;
+    }
+    return 0;
+}
+
+/* The op as the kernel sees it; everything lies where it lay. */
+static int read_view(struct ws__load *l, const struct ws__node *root,
+                     struct ws__kernel *k)
+{
+    const struct ws__node *names = ws__node_get(root, "names");
+    const struct ws__node *variable = ws__node_get(root, "variable");
+    struct ws__op *op;
+
+    if (!names && !variable)
+        return 0;
+    op = ws__arena_alloc(l->arena, 1, sizeof(*op));
+    if (!op)
+        return WS_ENOMEM;
+    *op = *k->bound;
+    k->op = op;
+    if (names)
+        WS_TRY(read_names(l, names, k->bound, op));
+    return variable ? read_variable(l, variable, op) : 0;
+}
+
 static int read_space(struct ws__load *l, const struct ws__node *root,
                       struct ws__kernel *k, struct ws__strtab *strings)
 {
@@ -267,7 +371,8 @@ int ws__load_kernel(struct ws__load *l, const struct ws__node *root,
 
     out->file = file;
     out->dir = dir;
-    out->op = op;
+    out->op = out->bound = op;
+    WS_TRY(read_view(l, root, out));
     WS_TRY(read_head(l, root, out));
     WS_TRY(read_space(l, root, out, strings));
     WS_TRY(read_plan(l, root, out));
