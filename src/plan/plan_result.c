@@ -260,16 +260,16 @@ static void device_vars(const struct ws__identity *id,
         out[v] = vars[ws__kernel_device_slot(k, (enum ws__device_var)v)];
 }
 
-/* "not (M == 3 and N == 65)" of one workload. */
+/* "not (M == 3 and N == 65)" of one workload, in the names of `as`. */
 static int bar_text(struct ws__buf *b, const struct ws__op *op,
-                    const struct ws__workload *w)
+                    const struct ws__op *as, const struct ws__workload *w)
 {
     const char *word = "not (";
 
     for (size_t i = 0; i < op->naxis; i++) {
         if (op->axis[i].kind == WS__AXIS_CONST)
             continue;
-        WS_TRY(ws__buf_printf(b, "%s%s == %lld", word, op->axis[i].name,
+        WS_TRY(ws__buf_printf(b, "%s%s == %lld", word, as->axis[i].name,
                               (long long)w->axis[i]));
         word = " and ";
     }
@@ -302,7 +302,7 @@ static int bar_shapes(struct ws_spec *spec, struct ws__arena *a,
         if (o->choice[i].have_best || !row[i].attempted)
             continue;
         ws__buf_init(&b, spec->ctx, 4096);
-        rc = bar_text(&b, op, &s->workload[i]);
+        rc = bar_text(&b, op, s->kernel[0].op, &s->workload[i]);
         text = rc < 0 ? NULL : ws__arena_strdup(a, b.data);
         ws__buf_free(&b);
         if (!text)
@@ -313,6 +313,21 @@ static int bar_shapes(struct ws_spec *spec, struct ws__arena *a,
     }
     *out = op;
     return rc;
+}
+
+/* Workloads may differ in their inputs alone; a pack knows shapes. The first of
+ * a shape speaks for it, unless nothing was right for another. */
+static bool speaks(const struct ws__spec *s, const struct ws__outcome *o,
+                   const struct ws_tune_row *row, size_t i)
+{
+    for (size_t k = 0; k < o->n; k++) {
+        if (k == i || memcmp(s->workload[i].axis, s->workload[k].axis,
+                             sizeof(s->workload[i].axis)))
+            continue;
+        if (o->choice[k].have_best ? k < i : row[k].attempted)
+            return false;
+    }
+    return o->choice[i].have_best;
 }
 
 static int write_pack(struct ws_spec *spec, struct ws__arena *a,
@@ -331,7 +346,7 @@ static int write_pack(struct ws_spec *spec, struct ws__arena *a,
     if (!e)
         return WS_ENOMEM;
     for (size_t i = 0; i < o->n; i++)
-        if (o->choice[i].have_best)
+        if (speaks(s, o, r->row, i))
             e[c.nentry++] = (struct ws__pack_entry){
                 .workload = &s->workload[i],
                 .candidate = o->choice[i].best.candidate,
