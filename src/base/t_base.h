@@ -63,7 +63,9 @@ static inline void t_free(void *user, void *p)
 static inline struct ws_ctx *t_ctx(struct t_alloc *a)
 {
     struct ws_alloc alloc = {t_realloc, t_free, a};
-    struct ws_ctx_opts o = {.size = sizeof(o), .alloc = a ? &alloc : NULL};
+    struct ws_ctx_opts o = {.size = sizeof(o),
+                            .alloc = a ? &alloc : NULL,
+                            .turn_dir = getenv("WAVESMITH_TURNS")};
 
     return ws_ctx_new(&o);
 }
