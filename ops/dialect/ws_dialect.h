@@ -32,7 +32,7 @@
     __kernel __attribute__((reqd_work_group_size(x, y, z)))
 #define WS_DEVICE static inline
 #define WS_GLOBAL __global
-#define WS_SHARED __local
+#define WS_SHARED __attribute__((aligned(16))) __local
 #define WS_SHARED_PTR __local
 #define WS_CONSTANT __constant
 #define WS_RESTRICT restrict
@@ -107,11 +107,63 @@ typedef ushort ws_bf16;
 #define ws_vstore_f32_8(p, v) vstore8(v, 0, p)
 #define ws_vstore_f32_16(p, v) vstore16(v, 0, p)
 #define ws_vstore_f32(n, p, v) WS_CAT(ws_vstore_f32_, n)(p, v)
-#define ws_vstore_f16_1(p, v) vstore_half_rte(v, 0, p)
-#define ws_vstore_f16_2(p, v) vstore_half2_rte(v, 0, p)
-#define ws_vstore_f16_4(p, v) vstore_half4_rte(v, 0, p)
-#define ws_vstore_f16_8(p, v) vstore_half8_rte(v, 0, p)
-#define ws_vstore_f16_16(p, v) vstore_half16_rte(v, 0, p)
+
+/* Whole vectors in device or shared memory that are aligned for pieces of 16
+ * bytes: vloadn may not rely on that, and some compilers make it n loads. */
+WS_DEVICE float8 ws_f32_8(__global const float4 *p)
+{
+    return (float8)(p[0], p[1]);
+}
+WS_DEVICE float16 ws_f32_16(__global const float4 *p)
+{
+    return (float16)(p[0], p[1], p[2], p[3]);
+}
+WS_DEVICE ushort16 ws_u16_16(__global const ushort8 *p)
+{
+    return (ushort16)(p[0], p[1]);
+}
+#define ws_vload_global_f32_1(p) (*(p))
+#define ws_vload_global_f32_2(p) (*(__global const float2 *)(p))
+#define ws_vload_global_f32_4(p) (*(__global const float4 *)(p))
+#define ws_vload_global_f32_8(p) ws_f32_8((__global const float4 *)(p))
+#define ws_vload_global_f32_16(p) ws_f32_16((__global const float4 *)(p))
+#define ws_vload_global_f16_1(p) vload_half(0, p)
+#define ws_vload_global_f16_2(p) vloada_half2(0, p)
+#define ws_vload_global_f16_4(p) vloada_half4(0, p)
+#define ws_vload_global_f16_8(p) vloada_half8(0, p)
+#define ws_vload_global_f16_16(p)                                             \
+    ((float16)(vloada_half8(0, p), vloada_half8(1, p)))
+#define ws_vload_global_bf16_1(p) ws_vload_bf16_1(p)
+#define ws_vload_global_bf16_2(p)                                             \
+    as_float2(convert_uint2(*(__global const ushort2 *)(p)) << 16u)
+#define ws_vload_global_bf16_4(p)                                             \
+    as_float4(convert_uint4(*(__global const ushort4 *)(p)) << 16u)
+#define ws_vload_global_bf16_8(p)                                             \
+    as_float8(convert_uint8(*(__global const ushort8 *)(p)) << 16u)
+#define ws_vload_global_bf16_16(p)                                            \
+    as_float16(convert_uint16(ws_u16_16((__global const ushort8 *)(p)))       \
+               << 16u)
+#define ws_vload_global_f32(n, p) WS_CAT(ws_vload_global_f32_, n)(p)
+#define ws_vload_global_f16(n, p) WS_CAT(ws_vload_global_f16_, n)(p)
+#define ws_vload_global_bf16(n, p) WS_CAT(ws_vload_global_bf16_, n)(p)
+
+#define ws_vload_shared_f32_1(p) (*(p))
+#define ws_vload_shared_f32_2(p) (*(__local const float2 *)(p))
+#define ws_vload_shared_f32_4(p) (*(__local const float4 *)(p))
+WS_DEVICE float8 ws_vload_shared_f32_8(__local const float *p)
+{
+    __local const float4 *v = (__local const float4 *)p;
+
+    return (float8)(v[0], v[1]);
+}
+WS_DEVICE float16 ws_vload_shared_f32_16(__local const float *p)
+{
+    __local const float4 *v = (__local const float4 *)p;
+
+    return (float16)(v[0], v[1], v[2], v[3]);
+}
+#define ws_vload_shared_f32(n, p) WS_CAT(ws_vload_shared_f32_, n)(p)
+
 /* As ws_float_to_bf16 below, by element. */
 #define WS_BF16_OF(n)                                                         \
     WS_DEVICE ushort##n ws_bf16_of_##n(float##n v)                            \
@@ -124,15 +176,43 @@ typedef ushort ws_bf16;
 WS_BF16_OF(2)
 WS_BF16_OF(4)
 WS_BF16_OF(8)
-WS_BF16_OF(16)
-#define ws_vstore_bf16_1(p, v) (*(p) = ws_float_to_bf16(v))
-#define ws_vstore_bf16_2(p, v) vstore2(ws_bf16_of_2(v), 0, p)
-#define ws_vstore_bf16_4(p, v) vstore4(ws_bf16_of_4(v), 0, p)
-#define ws_vstore_bf16_8(p, v) vstore8(ws_bf16_of_8(v), 0, p)
-#define ws_vstore_bf16_16(p, v) vstore16(ws_bf16_of_16(v), 0, p)
-#define ws_vstore_aligned_f32(n, p, v) WS_CAT(ws_vstore_f32_, n)(p, v)
-#define ws_vstore_aligned_f16(n, p, v) WS_CAT(ws_vstore_f16_, n)(p, v)
-#define ws_vstore_aligned_bf16(n, p, v) WS_CAT(ws_vstore_bf16_, n)(p, v)
+#define ws_vstore_global_f32_1(p, v) (*(p) = (v))
+#define ws_vstore_global_f32_2(p, v) (*(__global float2 *)(p) = (v))
+#define ws_vstore_global_f32_4(p, v) (*(__global float4 *)(p) = (v))
+WS_DEVICE void ws_vstore_global_f32_8(__global float *p, float8 v)
+{
+    ws_vstore_global_f32_4(p, v.lo);
+    ws_vstore_global_f32_4(p + 4, v.hi);
+}
+WS_DEVICE void ws_vstore_global_f32_16(__global float *p, float16 v)
+{
+    ws_vstore_global_f32_8(p, v.lo);
+    ws_vstore_global_f32_8(p + 8, v.hi);
+}
+#define ws_vstore_global_f16_1(p, v) vstore_half_rte(v, 0, p)
+#define ws_vstore_global_f16_2(p, v) vstorea_half2_rte(v, 0, p)
+#define ws_vstore_global_f16_4(p, v) vstorea_half4_rte(v, 0, p)
+#define ws_vstore_global_f16_8(p, v) vstorea_half8_rte(v, 0, p)
+WS_DEVICE void ws_vstore_global_f16_16(__global half *p, float16 v)
+{
+    vstorea_half8_rte(v.lo, 0, p);
+    vstorea_half8_rte(v.hi, 1, p);
+}
+#define ws_vstore_global_bf16_1(p, v) (*(p) = ws_float_to_bf16(v))
+#define ws_vstore_global_bf16_2(p, v)                                         \
+    (*(__global ushort2 *)(p) = ws_bf16_of_2(v))
+#define ws_vstore_global_bf16_4(p, v)                                         \
+    (*(__global ushort4 *)(p) = ws_bf16_of_4(v))
+#define ws_vstore_global_bf16_8(p, v)                                         \
+    (*(__global ushort8 *)(p) = ws_bf16_of_8(v))
+WS_DEVICE void ws_vstore_global_bf16_16(__global ushort *p, float16 v)
+{
+    ws_vstore_global_bf16_8(p, v.lo);
+    ws_vstore_global_bf16_8(p + 8, v.hi);
+}
+#define ws_vstore_global_f32(n, p, v) WS_CAT(ws_vstore_global_f32_, n)(p, v)
+#define ws_vstore_global_f16(n, p, v) WS_CAT(ws_vstore_global_f16_, n)(p, v)
+#define ws_vstore_global_bf16(n, p, v) WS_CAT(ws_vstore_global_bf16_, n)(p, v)
 
 #define ws_vzero(n) ((WS_VEC(n))(0.0f))
 #define ws_vsplat(n, x) ((WS_VEC(n))(x))
@@ -165,7 +245,7 @@ WS_DEVICE float ws_vsum_16(float16 v)
     extern "C" __global__ __launch_bounds__((x) * (y) * (z))
 #define WS_DEVICE static __device__ __forceinline__
 #define WS_GLOBAL
-#define WS_SHARED __shared__
+#define WS_SHARED __shared__ __align__(16)
 #define WS_SHARED_PTR
 #define WS_CONSTANT static __constant__
 #define WS_RESTRICT __restrict__
@@ -324,9 +404,13 @@ template <int n, class T> WS_DEVICE void ws_vstore_whole(T *p, ws_vec<n> v)
 #define ws_vload_aligned_f16(n, p) ws_vload_whole<n>(p)
 #define ws_vload_aligned_bf16(n, p) ws_vload_whole<n>(p)
 #define ws_vstore_f32(n, p, v) ws_vstore_whole<n>(p, v)
-#define ws_vstore_aligned_f32(n, p, v) ws_vstore_whole<n>(p, v)
-#define ws_vstore_aligned_f16(n, p, v) ws_vstore_whole<n>(p, v)
-#define ws_vstore_aligned_bf16(n, p, v) ws_vstore_whole<n>(p, v)
+#define ws_vload_global_f32(n, p) ws_vload_whole<n>(p)
+#define ws_vload_global_f16(n, p) ws_vload_whole<n>(p)
+#define ws_vload_global_bf16(n, p) ws_vload_whole<n>(p)
+#define ws_vload_shared_f32(n, p) ws_vload_whole<n>(p)
+#define ws_vstore_global_f32(n, p, v) ws_vstore_whole<n>(p, v)
+#define ws_vstore_global_f16(n, p, v) ws_vstore_whole<n>(p, v)
+#define ws_vstore_global_bf16(n, p, v) ws_vstore_whole<n>(p, v)
 
 template <int n> WS_DEVICE ws_vec<n> ws_vsplat_(float x)
 {
@@ -404,7 +488,8 @@ typedef ws_bf16 ws_T;
 #define ws_store_T(p, i, v) WS_CAT(ws_store_, WS_T_NAME)(p, i, v)
 #define ws_vload_T(n, p) WS_CAT(ws_vload_, WS_T_NAME)(n, p)
 #define ws_vload_aligned_T(n, p) WS_CAT(ws_vload_aligned_, WS_T_NAME)(n, p)
-#define ws_vstore_aligned_T(n, p, v)                                          \
-    WS_CAT(ws_vstore_aligned_, WS_T_NAME)(n, p, v)
+#define ws_vload_global_T(n, p) WS_CAT(ws_vload_global_, WS_T_NAME)(n, p)
+#define ws_vstore_global_T(n, p, v)                                           \
+    WS_CAT(ws_vstore_global_, WS_T_NAME)(n, p, v)
 
 #endif

@@ -42,13 +42,13 @@ WS_DEVICE vec load(WS_GLOBAL const ws_T *p, int n, int aligned)
 {
     if (n < VEC)
         return load_some(p, n);
-    return aligned ? ws_vload_aligned_T(VEC, p) : ws_vload_T(VEC, p);
+    return aligned ? ws_vload_global_T(VEC, p) : ws_vload_T(VEC, p);
 }
 
 WS_DEVICE void store(WS_GLOBAL ws_T *p, vec x, int n, int aligned)
 {
     if (n >= VEC && aligned) {
-        ws_vstore_aligned_T(VEC, p, x);
+        ws_vstore_global_T(VEC, p, x);
     } else {
         float v[VEC];
 
