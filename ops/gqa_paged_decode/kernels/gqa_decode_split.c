@@ -1,0 +1,246 @@
+/*
+ * gqa_decode_split.c: attention of one token a sequence, in slices of the
+ * sequence that run side by side.
+ *
+ * A block has one slice of one sequence for HEADS heads of queries that share
+ * a head of keys. It takes TILE tokens at a time:
+ *   1. logits: LANES threads a token, each a part of the dot products with
+ *      all HEADS queries, which lie in shared memory, scaled for exp2;
+ *   2. weights: THREADS / HEADS threads a head add the parts, find the largest
+ *      logit so far and put the weights into shared memory;
+ *   3. values: a thread has VEC columns of the output for all heads, and every
+ *      LINES-th token; what was summed before is scaled down by how much the
+ *      largest logit has grown.
+ * At the end the sums of the lines are added. With SPLIT > 1 each slice leaves
+ * its sums, unscaled, with the largest logit and the sum of weights in
+ * scratch, and a second launch merges the slices.
+ *
+ * Sequences may be empty, and slices: their largest logit is minus infinity,
+ * their sum 0, and nobody reads the rest.
+ */
+
+/* A definition without a type axis is of bfloat16. */
+#if !defined(T_IS_FLOAT32) && !defined(T_IS_FLOAT16) && \
+    !defined(T_IS_BFLOAT16)
+#define T_IS_BFLOAT16 1
+#endif
+#include "ws_dialect.h"
+
+#define DIM head_dim
+#define COLUMNS (DIM / VEC)       /* threads a row of values */
+#define LINES (THREADS / COLUMNS) /* rows of values at a time */
+#define WIDTH (THREADS / HEADS)   /* threads a head in step 2 */
+#define LINE (TILE + 1)           /* of parts: not all in one bank */
+#define PARTS (LANES * HEADS * LINE)
+#define MERGED (LINES / 2 * HEADS * DIM)
+#define ROOM (PARTS > MERGED ? PARTS : MERGED)
+
+typedef WS_VEC(VEC) vec;
+
+WS_KERNEL_BLOCK(THREADS, 1, 1)
+void decode(WS_GLOBAL const ws_T *WS_RESTRICT q,
+            WS_GLOBAL const ws_T *WS_RESTRICT keys,
+            WS_GLOBAL const ws_T *WS_RESTRICT values,
+            WS_GLOBAL const int *WS_RESTRICT begin,
+            WS_GLOBAL const int *WS_RESTRICT pages, float factor,
+            WS_GLOBAL ws_T *WS_RESTRICT out, WS_GLOBAL float *WS_RESTRICT lse_out,
+            WS_GLOBAL float *WS_RESTRICT sums,
+            WS_GLOBAL float *WS_RESTRICT ends, int kv_heads, int batch)
+{
+    WS_SHARED float query[HEADS * DIM];
+    WS_SHARED float room[ROOM]; /* parts of logits; at the end sums */
+    WS_SHARED float weight[TILE * HEADS];
+    WS_SHARED float seen[THREADS]; /* largest logits; at the end sums */
+    WS_SHARED float grown[HEADS];
+    WS_SHARED int page[2 * TILE]; /* of this tile, and of the one before */
+    const int tid = ws_thread_x();
+    const int b = ws_block_x(), h0 = ws_block_y() * HEADS, z = ws_block_z();
+    const size_t kv = (size_t)(h0 / (num_qo_heads / kv_heads)) * DIM;
+    const size_t row = (size_t)kv_heads * DIM; /* of one token in a cache */
+    const int first = begin[b], length = begin[b + 1] - first;
+    const int slice = (length + SPLIT - 1) / SPLIT;
+    const int from = first + ws_min(length, z * slice);
+    const int to = first + ws_min(length, (z + 1) * slice);
+    /* Step 2: head and place; step 3: column and line. */
+    const int head = tid % HEADS, place = tid / HEADS;
+    const int column = tid % COLUMNS * VEC, line = tid / COLUMNS;
+    float largest = -WS_INFINITY, sum = 0.0f;
+    int turn = 0;
+    vec acc[HEADS];
+
+    WS_UNROLL_ALL
+    for (int h = 0; h < HEADS; h++)
+        acc[h] = ws_vzero(VEC);
+    for (int i = tid; i < HEADS * DIM; i += THREADS)
+        query[i] = ws_load_T(q, ((size_t)b * num_qo_heads + h0) * DIM + i) *
+                   (factor * WS_LOG2E);
+    ws_barrier();
+
+    for (int t = from; t < to; t += TILE) {
+        const int n = ws_min(TILE, to - t);
+        const float before = largest;
+        float scale;
+
+        /* 1: logits */
+        for (int e = tid; e < n * LANES; e += THREADS) {
+            const int token = e / LANES, lane = e % LANES;
+            const int at = pages[t + token];
+            WS_GLOBAL const ws_T *k = keys + at * row + kv;
+            vec part[HEADS];
+
+            if (lane == 0)
+                page[turn + token] = at;
+            WS_UNROLL_ALL
+            for (int h = 0; h < HEADS; h++)
+                part[h] = ws_vzero(VEC);
+            WS_UNROLL(UNROLL_K)
+            for (int c = lane * VEC; c < DIM; c += LANES * VEC) {
+                const vec x = ws_vload_global_T(VEC, k + c);
+
+                WS_UNROLL_ALL
+                for (int h = 0; h < HEADS; h++)
+                    part[h] = ws_vmad(
+                        x, ws_vload_shared_f32(VEC, query + h * DIM + c),
+                        part[h]);
+            }
+            WS_UNROLL_ALL
+            for (int h = 0; h < HEADS; h++)
+                room[(lane * HEADS + h) * LINE + token] =
+                    ws_vsum(VEC, part[h]);
+        }
+        ws_barrier();
+
+        /* 2: weights */
+        for (int i = place; i < n; i += WIDTH) {
+            float x = room[head * LINE + i];
+
+            WS_UNROLL_ALL
+            for (int l = 1; l < LANES; l++)
+                x += room[(l * HEADS + head) * LINE + i];
+            weight[i * HEADS + head] = x;
+            largest = ws_max(largest, x);
+        }
+        seen[tid] = largest;
+        ws_barrier();
+        for (int i = 0; i < WIDTH; i++)
+            largest = ws_max(largest, seen[i * HEADS + head]);
+        /* Before this tile all places of a head had the same largest. */
+        scale = ws_exp2(before - largest);
+        sum *= scale;
+        for (int i = place; i < n; i += WIDTH) {
+            const float x = ws_exp2(weight[i * HEADS + head] - largest);
+
+            weight[i * HEADS + head] = x;
+            sum += x;
+        }
+        if (place == 0)
+            grown[head] = scale;
+        ws_barrier();
+
+        /* 3: values. Nothing is read that step 1 of the next tile writes. */
+        WS_UNROLL_ALL
+        for (int h = 0; h < HEADS; h++)
+            acc[h] = ws_vmul(acc[h], ws_vsplat(VEC, grown[h]));
+        WS_UNROLL(UNROLL_V)
+        for (int i = line; i < n; i += LINES) {
+            const vec x = ws_vload_global_T(
+                VEC, values + page[turn + i] * row + kv + column);
+
+            WS_UNROLL_ALL
+            for (int h = 0; h < HEADS; h++)
+                acc[h] = ws_vmad(x, ws_vsplat(VEC, weight[i * HEADS + h]),
+                                 acc[h]);
+        }
+        turn = TILE - turn;
+    }
+
+    seen[tid] = sum;
+    ws_barrier();
+    if (tid < HEADS) {
+        float s = 0.0f;
+
+        for (int i = 0; i < WIDTH; i++)
+            s += seen[i * HEADS + tid];
+#if SPLIT > 1
+        ends[(((size_t)z * batch + b) * num_qo_heads + h0 + tid) * 2] = largest;
+        ends[(((size_t)z * batch + b) * num_qo_heads + h0 + tid) * 2 + 1] = s;
+#else
+        lse_out[(size_t)b * num_qo_heads + h0 + tid] =
+            s > 0.0f ? largest + ws_log2(s) : -WS_INFINITY;
+        grown[tid] = s > 0.0f ? 1.0f / s : 0.0f;
+#endif
+    }
+#if LINES > 1
+    /* The upper half of the lines is added to the lower half, and so on. */
+    for (int low = LINES / 2; low > 0; low /= 2) {
+        if (line >= low && line < 2 * low) {
+            WS_UNROLL_ALL
+            for (int h = 0; h < HEADS; h++)
+                ws_vstore_f32(VEC,
+                              room + ((line - low) * HEADS + h) * DIM + column,
+                              acc[h]);
+        }
+        ws_barrier();
+        if (line < low) {
+            WS_UNROLL_ALL
+            for (int h = 0; h < HEADS; h++)
+                acc[h] = ws_vmad(
+                    ws_vload_shared_f32(VEC, room + (line * HEADS + h) * DIM +
+                                                 column),
+                    ws_vsplat(VEC, 1.0f), acc[h]);
+        }
+        ws_barrier();
+    }
+#else
+    ws_barrier();
+#endif
+    if (line == 0) {
+        WS_UNROLL_ALL
+        for (int h = 0; h < HEADS; h++) {
+#if SPLIT > 1
+            const size_t at = ((size_t)z * batch + b) * num_qo_heads + h0 + h;
+
+            if (from < to)
+                ws_vstore_global_f32(VEC, sums + at * DIM + column, acc[h]);
+#else
+            const size_t at = (size_t)b * num_qo_heads + h0 + h;
+
+            ws_vstore_global_T(VEC, out + at * DIM + column,
+                               ws_vmul(acc[h], ws_vsplat(VEC, grown[h])));
+#endif
+        }
+    }
+}
+
+#if SPLIT > 1
+/* Slices of one head, weighted by their largest logits. */
+WS_KERNEL_BLOCK(DIM, 1, 1)
+void merge(WS_GLOBAL const float *WS_RESTRICT sums,
+           WS_GLOBAL const float *WS_RESTRICT ends,
+           WS_GLOBAL ws_T *WS_RESTRICT out,
+           WS_GLOBAL float *WS_RESTRICT lse_out, int rows)
+{
+    const int row = ws_block_x(), column = ws_thread_x();
+    float largest = -WS_INFINITY, sum = 0.0f, value = 0.0f;
+
+    WS_UNROLL_ALL
+    for (int z = 0; z < SPLIT; z++)
+        largest = ws_max(largest, ends[((size_t)z * rows + row) * 2]);
+    WS_UNROLL_ALL
+    for (int z = 0; z < SPLIT; z++) {
+        const size_t at = (size_t)z * rows + row;
+        const float s = ends[at * 2 + 1];
+
+        if (s > 0.0f) {
+            const float share = ws_exp2(ends[at * 2] - largest);
+
+            sum += share * s;
+            value = ws_mad(share, sums[at * DIM + column], value);
+        }
+    }
+    ws_store_T(out, (size_t)row * DIM + column,
+               sum > 0.0f ? value / sum : 0.0f);
+    if (column == 0)
+        lse_out[row] = sum > 0.0f ? largest + ws_log2(sum) : -WS_INFINITY;
+}
+#endif
