@@ -1,15 +1,13 @@
 /*
- * t_gemm_kernel.c: the shipped GEMM: specification, space, plans, results.
+ * t_gemm_kernel.c: the shipped GEMM: specification, space, plans.
  *
- * Without a device: it loads, every workload has a valid default and more
- * than 1,000 valid configs on a CPU and on a GPU, and for random configs the
- * plan covers C exactly once and the final text names every parameter. With
- * the OpenCL device: random configs on shapes with every kind of tail, in all
- * three types, get the verdict ok.
+ * It loads, every workload has a valid default and more than 1,000 valid
+ * configs on a CPU and on a GPU, and for random configs the plan covers C
+ * exactly once and the final text names every parameter. t_kernels.c runs
+ * them.
  */
 #include "base/t_base.h"
 
-#include "measure/measure.h"
 #include "space/space.h"
 #include "spec/spec.h"
 
@@ -144,85 +142,10 @@ static void test_space(void **state)
             check_space(&machines[m], &spec->workload[w]);
 }
 
-/* Shapes with tails in M, N, K or none; K odd, so rows are not aligned. */
-static const char *const shapes[] = {
-    "M=1,N=1,K=1,T=float32",      "M=1,N=70,K=520,T=float16",
-    "M=3,N=8,K=5,T=bfloat16",     "M=33,N=65,K=129,T=float32",
-    "M=17,N=40,K=2048,T=float16", "M=64,N=64,K=64,T=bfloat16",
-    "M=2,N=9,K=1030,T=float32",
-};
-#define PER_SHAPE 4
-
-static void ask(struct ws__measure *m, const struct ws__config *c, uint32_t w)
-{
-    struct ws__evaluator e = ws__measure_evaluator(m);
-    struct ws__question q = {.id = 1,
-                             .a = {.config = *c},
-                             .workload = w,
-                             .want = WS__WANT_BUILD | WS__WANT_VERDICT,
-                             .effort = WS__SCREEN};
-    struct ws__trial t[2];
-    struct ws__buf b;
-
-    memset(t, 0, sizeof(t));
-    if (e.ops->answer(e.self, &q, t) < 0)
-        fail_msg("%s", ws_ctx_error(ctx)->message);
-    if (t[0].verdict != WS__V_OK) {
-        ws__buf_init(&b, ctx, 4096);
-        ws__config_print(&b, &spec->kernel[0], c);
-        printf("# %s: %s: %s (%s)\n", shapes[w], b.data,
-               ws__verdict_key(t[0].verdict), t[0].reason ? t[0].reason : "");
-        ws__buf_free(&b);
-    }
-    assert_int_equal(t[0].verdict, WS__V_OK);
-    ws__trial_clear(ctx, &t[0]);
-}
-
-static void ask_shape(struct ws__measure *m, struct ws__rng *rng, uint32_t w)
-{
-    union wsrt_value vars[WS__MAX_SLOTS];
-    struct ws__config c[PER_SHAPE];
-    struct ws__space *s;
-    size_t got;
-
-    ws__measure_vars(m, &spec->kernel[0], w, vars);
-    assert_int_equal(ws__space_new(ctx, &spec->kernel[0], vars, true, true, &s),
-                     0);
-    assert_int_equal(ws__space_sample(s, rng, PER_SHAPE, c, &got), 0);
-    for (size_t i = 0; i < got; i++)
-        ask(m, &c[i], w);
-    ws__space_free(s);
-}
-
-static void test_results(void **state)
-{
-    static const struct ws__measure_opts opts = {.device = "opencl",
-                                                 .cache = WS__CACHE_WARM,
-                                                 .seed = 4};
-    struct ws__workload work[WS_COUNT(shapes)];
-    struct ws__measure *m = NULL;
-    struct ws__rng rng;
-    int rc;
-
-    (void)state;
-    for (size_t i = 0; i < WS_COUNT(shapes); i++)
-        assert_int_equal(ws__spec_workload(spec, shapes[i], &work[i]), 0);
-    rc = ws__measure_open(ctx, spec->op, spec->kernel, spec->nkernel, work,
-                          WS_COUNT(work), &opts, &m);
-    if (rc == WS_ENODEVICE || rc == WS_ENODRIVER || rc == WS_ENOENT)
-        SKIP("%s", ws_ctx_error(ctx)->message);
-    assert_int_equal(rc, 0);
-    ws__rng_seed(&rng, 5);
-    for (uint32_t w = 0; w < WS_COUNT(shapes); w++)
-        ask_shape(m, &rng, w);
-    ws__measure_close(m);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_space),
-        cmocka_unit_test(test_results),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
