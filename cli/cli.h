@@ -34,6 +34,7 @@ enum cli_kind {
     CLI_TIME,   /* uint64_t ns, from "90s", "5m", "1h", "250ms" */
     CLI_BUDGET, /* struct cli_budget, from "80" (trials) or a time */
     CLI_LIST,   /* struct cli_list: each time it is given, one more */
+    CLI_KERNEL, /* struct cli_kernels; may be given several times */
     CLI_GROUP   /* a heading in the help */
 };
 
@@ -44,6 +45,16 @@ struct cli_budget {
 struct cli_list {
     const char *item[16];
     size_t n;
+};
+
+#define CLI_MAX_KERNELS 64
+
+/* --kernel: what ends in .yaml, .yml or .json or has a '/' is a kernel file,
+ * else the name of a kernel. */
+struct cli_kernels {
+    const char *name; /* or NULL */
+    const char *file[CLI_MAX_KERNELS];
+    size_t nfile;
 };
 
 struct cli_opt {
@@ -77,6 +88,10 @@ int cli_parse(struct cli *c, const struct cli_cmd *cmd,
               const struct cli_opt *opts, int argc, char **argv,
               const char **pos, int min, int max, int *npos);
 
+/* Opens SPEC with the kernel files of --kernel; 0 or an exit code, the error
+ * reported. */
+int cli_open(struct cli *c, const char *path, const char *workloads,
+             const struct cli_kernels *kernels, struct ws_spec **out);
 /* Reports the context's error; returns the exit code of its class. */
 int cli_error(struct cli *c);
 /* A usage error of the tool's own. */

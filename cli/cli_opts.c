@@ -271,6 +271,38 @@ static bool parse_time(const char *s, uint64_t *ns)
     return false;
 }
 
+static bool is_file(const char *word)
+{
+    const char *dot = strrchr(word, '.');
+
+    return strchr(word, '/') ||
+           (dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml") ||
+                    !strcmp(dot, ".json")));
+}
+
+static int add_kernel(struct cli *c, struct cli_kernels *k, const char *word)
+{
+    if (!is_file(word))
+        k->name = word;
+    else if (k->nfile < CLI_MAX_KERNELS)
+        k->file[k->nfile++] = word;
+    else
+        return cli_usage(c, NULL, "more than %d kernel files", CLI_MAX_KERNELS);
+    return -1;
+}
+
+int cli_open(struct cli *c, const char *path, const char *workloads,
+             const struct cli_kernels *kernels, struct ws_spec **out)
+{
+    struct ws_spec_open_opts o = {.size = sizeof(o),
+                                  .path = path,
+                                  .workloads = workloads,
+                                  .kernels = kernels->file,
+                                  .nkernels = kernels->nfile};
+
+    return ws_spec_open_with(c->ctx, &o, out) < 0 ? cli_error(c) : EXIT_DONE;
+}
+
 static int store_value(struct cli *c, const struct cli_opt *o, const char *v)
 {
     struct cli_budget *b = o->into;
@@ -287,6 +319,8 @@ static int store_value(struct cli *c, const struct cli_opt *o, const char *v)
             return -1;
         }
         return cli_usage(c, NULL, "--%s is given too often", o->name);
+    case CLI_KERNEL:
+        return add_kernel(c, o->into, v);
     case CLI_U64:
         if (parse_u64(v, o->into, &end) && !*end)
             return -1;

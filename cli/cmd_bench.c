@@ -190,6 +190,7 @@ static int bench_pack(struct cli *c, const char *path,
 }
 
 static int bench_spec(struct cli *c, const char *path, const char *workloads,
+                      const struct cli_kernels *kernels,
                       const struct ws_run_opts *o, const char *against,
                       json_t *rows, bool *negative)
 {
@@ -197,8 +198,9 @@ static int bench_spec(struct cli *c, const char *path, const char *workloads,
     struct ws_spec *spec;
     int rc;
 
-    if (ws_spec_open(c->ctx, path, workloads, &spec) < 0)
-        return cli_error(c);
+    rc = cli_open(c, path, workloads, kernels, &spec);
+    if (rc)
+        return rc;
     a.config = against;
     rc = one(c, spec, &a, o->config, rows, negative);
     ws_spec_free(spec);
@@ -217,6 +219,7 @@ static int run(struct cli *c, int argc, char **argv)
     struct ws_run_opts o = {.size = sizeof(o)};
     const char *against = NULL, *workloads = NULL, *pos[1];
     bool trust = false;
+    struct cli_kernels kernels = {0};
     const struct cli_opt opts[] = {
         {"against", "K=V,...", "A: the config compared with; else the default",
          CLI_TEXT, &against},
@@ -228,7 +231,8 @@ static int run(struct cli *c, int argc, char **argv)
          CLI_TEXT, &o.workload},
         {"workloads", "FILE", "the shapes, instead of the op's own", CLI_TEXT,
          &workloads},
-        {"kernel", "NAME", "of a folder with several", CLI_TEXT, &o.kernel},
+        {"kernel", "NAME|FILE", "one of several, or a kernel file for the op",
+         CLI_KERNEL, &kernels},
         {"device", "D", "as 'wavesmith devices' names it", CLI_TEXT, &o.device},
         {"cache", "MODE", "cold or warm (default: as the op says)", CLI_TEXT,
          &o.cache},
@@ -244,10 +248,14 @@ static int run(struct cli *c, int argc, char **argv)
     if (rc >= 0)
         return rc;
     o.trust_python = trust;
+    if (is_pack(pos[0]) && kernels.nfile)
+        return cli_usage(c, "a pack carries its kernels",
+                         "'%s' cannot take a kernel file", pos[0]);
+    o.kernel = kernels.name;
     rows = c->json ? json_array() : NULL;
-    rc = is_pack(pos[0])
-             ? bench_pack(c, pos[0], &o, against, rows, &negative)
-             : bench_spec(c, pos[0], workloads, &o, against, rows, &negative);
+    rc = is_pack(pos[0]) ? bench_pack(c, pos[0], &o, against, rows, &negative)
+                         : bench_spec(c, pos[0], workloads, &kernels, &o,
+                                      against, rows, &negative);
     if (rc == EXIT_DONE && c->json) {
         json_t *doc = json_object();
 
@@ -261,7 +269,8 @@ static int run(struct cli *c, int argc, char **argv)
 
 const struct cli_cmd cli_cmd_bench = {
     "bench", "SPEC|PACK [options]", "compare two configs, interleaved",
-    "SPEC is a kernel file, an op folder or the name of a shipped op.\n"
+    "SPEC is a kernel file, an op folder, the name of a shipped op, or a "
+    "Definition of\nflashinfer-bench.\n"
     "A and B are judged, then timed in turn (A B B A); the ratio of their "
     "medians comes\nwith a bootstrap interval. A pack compares each of its "
     "choices with the default.\nExit code 1 if one of the two is not right.",

@@ -75,13 +75,15 @@ static int run(struct cli *c, int argc, char **argv)
     struct ws_run_opts o = {.size = sizeof(o)};
     const char *workloads = NULL;
     bool trust = false;
+    struct cli_kernels kernels = {0};
     const struct cli_opt opts[] = {
         {"config", "K=V,...", "over the default config", CLI_TEXT, &o.config},
         {"workload", "AXES", "M=1,N=64,... or a name; else the first", CLI_TEXT,
          &o.workload},
         {"workloads", "FILE", "the shapes, instead of the op's own", CLI_TEXT,
          &workloads},
-        {"kernel", "NAME", "of a folder with several", CLI_TEXT, &o.kernel},
+        {"kernel", "NAME|FILE", "one of several, or a kernel file for the op",
+         CLI_KERNEL, &kernels},
         {"device", "D", "as 'wavesmith devices' names it", CLI_TEXT, &o.device},
         {"seed", "N", "of the inputs", CLI_U64, &o.seed},
         {"trust-python", NULL, "let the op's reference run if it is Python",
@@ -96,8 +98,10 @@ static int run(struct cli *c, int argc, char **argv)
     if (rc >= 0)
         return rc;
     o.trust_python = trust;
-    if (ws_spec_open(c->ctx, pos[0], workloads, &spec) < 0)
-        return cli_error(c);
+    o.kernel = kernels.name;
+    rc = cli_open(c, pos[0], workloads, &kernels, &spec);
+    if (rc)
+        return rc;
     if (ws_check(spec, &o, &r) < 0) {
         rc = cli_error(c);
     } else {
@@ -113,7 +117,8 @@ static int run(struct cli *c, int argc, char **argv)
 
 const struct cli_cmd cli_cmd_check = {
     "check", "SPEC [options]", "build, run and judge one config",
-    "SPEC is a kernel file, an op folder or the name of a shipped op.\n"
+    "SPEC is a kernel file, an op folder, the name of a shipped op, or a "
+    "Definition of\nflashinfer-bench.\n"
     "Compares every output with the reference in double precision. Exit code "
     "0 if the\nverdict is ok, 1 if it is not.",
     run};

@@ -192,6 +192,8 @@ static int all_kernels(struct cli *c, struct ws_spec *spec,
 static int run(struct cli *c, int argc, char **argv)
 {
     struct want w = {0};
+    struct cli_kernels kernels = {0};
+    const char *workloads = NULL;
     const struct cli_opt opts[] = {
         {"count", NULL, "one line: the counts", CLI_FLAG, &w.count},
         {"list", NULL, "print the configs instead", CLI_FLAG, &w.list},
@@ -202,7 +204,10 @@ static int run(struct cli *c, int argc, char **argv)
          CLI_TEXT, &w.workload},
         {"device", "D", "apply those that read the device too", CLI_TEXT,
          &w.device},
-        {"kernel", "NAME", "only this kernel", CLI_TEXT, &w.kernel},
+        {"kernel", "NAME|FILE", "one of several, or a kernel file for the op",
+         CLI_KERNEL, &kernels},
+        {"workloads", "FILE", "where --workload finds names", CLI_TEXT,
+         &workloads},
         {NULL, NULL, NULL, CLI_FLAG, NULL}};
     const char *pos[1];
     struct ws_spec *spec;
@@ -211,8 +216,10 @@ static int run(struct cli *c, int argc, char **argv)
 
     if (rc >= 0)
         return rc;
-    if (ws_spec_open(c->ctx, pos[0], NULL, &spec) < 0)
-        return cli_error(c);
+    w.kernel = kernels.name;
+    rc = cli_open(c, pos[0], workloads, &kernels, &spec);
+    if (rc)
+        return rc;
     rc = all_kernels(c, spec, &w);
     ws_spec_free(spec);
     return rc;
@@ -220,6 +227,6 @@ static int run(struct cli *c, int argc, char **argv)
 
 const struct cli_cmd cli_cmd_space = {
     "space", "SPEC [options]", "the configs of a kernel and what removes them",
-    "SPEC is a kernel file, an op folder, the name of a shipped op, or a T1 "
-    "file.",
+    "SPEC is a kernel file, an op folder, the name of a shipped op, a T1 file, "
+    "or a\nDefinition of flashinfer-bench.",
     run};

@@ -349,9 +349,9 @@ static void strategies(char *out, size_t n)
 
     snprintf(
         out, n,
-        "SPEC is a kernel file, an op folder (all its kernels) or the name of "
-        "a "
-        "shipped op;\nwith --recordings also a T1 file.\n"
+        "SPEC is a kernel file, an op folder (all its kernels), the name of a "
+        "shipped op,\nor a Definition of flashinfer-bench; with --recordings "
+        "also a T1 file.\n"
         "Measures the default of every workload, searches within the "
         "budget, and confirms\nthe finalists in interleaved runs against "
         "the default (which takes\na while after the budget). Every trial is "
@@ -378,6 +378,7 @@ static int run(struct cli *c, int argc, char **argv)
     const char *workloads = NULL, *pos[1];
     uint64_t builders = 0;
     bool trust = false;
+    struct cli_kernels kernels = {0};
     const struct cli_opt opts[] = {
         {"device", "D",
          "as 'wavesmith devices' names it; again for more of a model", CLI_LIST,
@@ -388,6 +389,8 @@ static int run(struct cli *c, int argc, char **argv)
          CLI_BUDGET, &budget},
         {"workloads", "FILE", "the shapes, instead of the op's own", CLI_TEXT,
          &workloads},
+        {"kernel", "FILE", "a kernel file for the op; may be repeated",
+         CLI_KERNEL, &kernels},
         {"seed", "N", "of questions and inputs (default 0)", CLI_U64, &o.seed},
         {"trust-python", NULL, "let the op's reference run if it is Python",
          CLI_FLAG, &trust},
@@ -422,8 +425,12 @@ static int run(struct cli *c, int argc, char **argv)
     o.ndevice = devices.n;
     o.builders = (unsigned)builders;
     o.trust_python = trust;
-    if (ws_spec_open(c->ctx, pos[0], workloads, &spec) < 0)
-        return cli_error(c);
+    if (kernels.name)
+        return cli_usage(c, "name a file, such as kernels/x.yaml",
+                         "--kernel: '%s' is no kernel file", kernels.name);
+    rc = cli_open(c, pos[0], workloads, &kernels, &spec);
+    if (rc)
+        return rc;
     rc = ws_tune(spec, &o, &r);
     if (view.columns && view.last_ns)
         fputc('\n', stderr);

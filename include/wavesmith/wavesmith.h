@@ -129,20 +129,35 @@ WS_API void ws_ctx_set_timeout(struct ws_ctx *ctx, uint64_t ns);
 
 /* ---- specifications ---------------------------------------------------- */
 
-/* A kernel file, an op folder (all its kernels), the name of a shipped op, or
- * a T1 file. */
+/* A kernel file, an op folder (all its kernels), the name of a shipped op, a
+ * T1 file, or a Definition of flashinfer-bench. */
 struct ws_spec;
 
 /* workloads: a file that replaces the op's own list, or NULL. The context
  * must outlive the specification. */
 WS_API int ws_spec_open(struct ws_ctx *ctx, const char *path,
                         const char *workloads, struct ws_spec **out);
+
+struct ws_spec_open_opts {
+    size_t size;
+    const char *path;      /* as above; needed */
+    const char *workloads; /* a file; NULL: those of the op */
+    /* Kernel files for the op of `path` (an op file or folder, the name of a
+     * shipped op, a Definition), instead of those in its folder. A kernel for
+     * the shipped op that computes a Definition fits the Definition. */
+    const char *const *kernels;
+    size_t nkernels;
+};
+WS_API int ws_spec_open_with(struct ws_ctx *ctx,
+                             const struct ws_spec_open_opts *opts,
+                             struct ws_spec **out);
 WS_API void ws_spec_free(struct ws_spec *spec);
 WS_API size_t ws_spec_kernel_count(const struct ws_spec *spec);
 WS_API size_t ws_spec_workload_count(const struct ws_spec *spec);
 WS_API const char *ws_spec_kernel_name(const struct ws_spec *spec, size_t i);
 /* Where its project lies by default: ".wavesmith" beside the specification,
- * or in the current folder for a shipped op that was named. */
+ * or in the current folder for a shipped op that was named and for a
+ * Definition (data sets are not ours to write into). */
 WS_API const char *ws_spec_project(const struct ws_spec *spec);
 
 /* ---- devices ----------------------------------------------------------- */

@@ -54,23 +54,37 @@ static int shipped_path(struct ws_ctx *ctx, const char *name, char **out)
     return 0;
 }
 
-int ws_spec_open(struct ws_ctx *ctx, const char *path, const char *workloads,
-                 struct ws_spec **out)
+int ws_spec_open_with(struct ws_ctx *ctx, const struct ws_spec_open_opts *opts,
+                      struct ws_spec **out)
 {
-    struct ws__spec_opts o = {.workloads = workloads,
-                              .share_dir = ctx->share_dir};
+    struct ws__spec_opts o = {.workloads = opts->workloads,
+                              .share_dir = ctx->share_dir,
+                              .kernels = opts->kernels,
+                              .nkernels = opts->nkernels};
     struct ws__spec *s = NULL;
     char *shipped;
     int rc;
 
     *out = NULL;
-    WS_TRY(shipped_path(ctx, path, &shipped));
-    rc = ws__spec_load(ctx, shipped ? shipped : path, &o, &s);
-    /* What is shipped is shared: its project lies where the user is. */
+    WS_TRY(shipped_path(ctx, opts->path, &shipped));
+    rc = ws__spec_load(ctx, shipped ? shipped : opts->path, &o, &s);
+    /* What is shipped is shared, and a data set is somebody's: the project lies
+     * where the user is. */
     if (!rc)
-        rc = ws__plan_wrap(ctx, s, shipped ? ".wavesmith" : NULL, out);
+        rc = ws__plan_wrap(ctx, s,
+                           shipped || s->definition ? ".wavesmith" : NULL, out);
     ws__free(ctx, shipped);
     return rc;
+}
+
+int ws_spec_open(struct ws_ctx *ctx, const char *path, const char *workloads,
+                 struct ws_spec **out)
+{
+    struct ws_spec_open_opts o = {.size = sizeof(o),
+                                  .path = path,
+                                  .workloads = workloads};
+
+    return ws_spec_open_with(ctx, &o, out);
 }
 
 void ws_spec_free(struct ws_spec *spec)
@@ -180,8 +194,11 @@ int ws__plan_need_op(struct ws_spec *spec, const char *command)
     if (!s->nkernel) {
         ws__fail(spec->ctx, WS_EINVAL, "cannot %s '%s': it has no kernels",
                  command, s->path);
-        return ws__hint(spec->ctx, "give a kernel file, or put kernel files "
-                                   "into the folder kernels/ beside the op");
+        return ws__hint(spec->ctx,
+                        s->definition
+                            ? "give a kernel file: --kernel FILE"
+                            : "give a kernel file, or put kernel files into "
+                              "the folder kernels/ beside the op");
     }
     return 0;
 }

@@ -15,6 +15,19 @@ struct ws__load {
     const char *share_dir; /* of the options; NULL: ask when needed */
     const struct ws__node *trusted_tree; /* of the op's trusted kernel */
     bool no_files;                       /* the texts must hold everything */
+    /* Inputs that a generator fills because their files are missing: how many,
+     * and the first. */
+    size_t generated;
+    struct ws__loc generated_at;
+    const char *generated_file;
+};
+
+/* The shipped op that computes a Definition. */
+struct ws__match {
+    const struct ws__node *tree; /* in the Definition's names; NULL: none */
+    const char *op, *dir;        /* name of the shipped op, its folder */
+    /* Keys of a kernel that is written for it; NULL: not needed. */
+    const struct ws__node *names, *variable;
 };
 
 /* struct ws__spec and what only this folder needs of it. */
@@ -22,6 +35,7 @@ struct ws__spec_full {
     struct ws__spec pub; /* first */
     const struct ws__node *op_tree;
     const struct ws__node **kernel_tree; /* one a kernel */
+    struct ws__match match;
 };
 
 /* spec_op.c: the op but its workloads. file and dir are kept. */
@@ -71,6 +85,32 @@ int ws__load_input_file(struct ws__load *l, const struct ws__node *at,
 /* Files must hold what the workload needs. */
 int ws__load_check_inputs(struct ws__load *l, const struct ws__instance *in,
                           const struct ws__workload *w);
+
+/* spec_flashinfer.c: trees of our own making. NULL to add to is passed on, so
+ * that a chain is checked once; `at` lends its place. */
+struct ws__node *ws__tree_new(struct ws__load *l, enum ws__node_kind kind,
+                              const char *key, const char *text,
+                              const struct ws__node *at);
+struct ws__node *ws__tree_add(struct ws__load *l, struct ws__node *to,
+                              enum ws__node_kind kind, const char *key,
+                              const char *text, const struct ws__node *at);
+void ws__tree_append(struct ws__node *to, struct ws__node *n);
+/* A Definition as the tree of an op. */
+bool ws__load_is_definition(const struct ws__node *root);
+int ws__load_definition(struct ws__load *l, const struct ws__node *root,
+                        const struct ws__node **out);
+/* A line of a list of workloads: everything but the check at the end. */
+bool ws__load_is_trace(const struct ws__node *n);
+int ws__load_trace(struct ws__load *l, const struct ws__op *op,
+                   const struct ws__node *line, struct ws__workload *w,
+                   uint32_t *given);
+/* Warns, once for all lines, of inputs that a generator fills. */
+void ws__load_trace_note(struct ws__load *l);
+
+/* spec_match.c: looks for a shipped op that declares the Definition (here as
+ * an op) and computes it. */
+int ws__load_match(struct ws__load *l, const struct ws__op *definition,
+                   struct ws__match *out);
 
 /* spec_kernel.c. `source`: NULL: read the file that the kernel names. */
 int ws__load_kernel(struct ws__load *l, const struct ws__node *root,

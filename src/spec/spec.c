@@ -234,18 +234,33 @@ static int load_t1_spec(struct ws__load *l, struct ws__spec *s,
     return ws__load_t1(l, root, s->path, s->dir, &s->kernel[0]);
 }
 
+/* Is this the shipped op that computes the Definition? */
+static bool is_match(struct ws__spec *s, const char *name)
+{
+    return full(s)->match.op && !strcmp(full(s)->match.op, name);
+}
+
+/* A kernel that names its op must mean this one; a path is left to who gave
+ * the kernel. */
+static int check_op(struct ws__load *l, struct ws__spec *s,
+                    const struct ws__node *root)
+{
+    const struct ws__node *op = ws__node_get(root, "op");
+
+    if (!s->op || !op || op->kind != WS__SCALAR || is_path(op->text) ||
+        !strcmp(op->text, s->op->name) || is_match(s, op->text))
+        return 0;
+    ws__node_fail(l->ctx, op, "the kernel is for op '%s'", op->text);
+    return ws__hint(l->ctx, "the op here is '%s'", s->op->name);
+}
+
 /* Counts in the kernel that was read last, if it belongs here. */
 static int add_kernel(struct ws__load *l, struct ws__spec *s,
                       const struct ws__node *root)
 {
-    const struct ws__node *op = ws__node_get(root, "op");
     const struct ws__kernel *k = &s->kernel[s->nkernel];
 
-    if (s->op && op && op->kind == WS__SCALAR && !is_path(op->text) &&
-        strcmp(op->text, s->op->name)) {
-        ws__node_fail(l->ctx, op, "the kernel is for op '%s'", op->text);
-        return ws__hint(l->ctx, "the op here is '%s'", s->op->name);
-    }
+    WS_TRY(check_op(l, s, root));
     for (size_t i = 0; i < s->nkernel; i++)
         if (!strcmp(s->kernel[i].name, k->name)) {
             ws__node_fail(l->ctx, root, "kernel '%s' is there twice", k->name);
@@ -256,10 +271,88 @@ static int add_kernel(struct ws__load *l, struct ws__spec *s,
     return 0;
 }
 
-static int load_folder(struct ws__load *l, struct ws__spec *s)
+static int add_key(struct ws__load *l, const struct ws__node *key,
+                   const struct ws__node **root)
 {
-    const char *file, **files;
-    size_t n;
+    struct ws__node *copy, *member;
+
+    if (!key || ws__node_get(*root, key->key))
+        return 0;
+    copy = ws__arena_alloc(l->arena, 1, sizeof(*copy));
+    member = ws__arena_alloc(l->arena, 1, sizeof(*member));
+    if (!copy || !member)
+        return WS_ENOMEM;
+    *copy = **root;
+    *member = *key;
+    ws__tree_append(copy, member);
+    *root = copy;
+    return 0;
+}
+
+/* A kernel that is written for the shipped op gets the keys that bind it to
+ * the Definition, so that its text says it all. */
+static int add_keys(struct ws__load *l, const struct ws__match *m,
+                    const struct ws__node **root)
+{
+    WS_TRY(add_key(l, m->names, root));
+    return add_key(l, m->variable, root);
+}
+
+static int not_a_kernel(struct ws__load *l, const struct ws__node *root,
+                        const char *path)
+{
+    ws__node_fail(l->ctx, root, "'%s' is no kernel file", path);
+    return ws__hint(l->ctx, "a kernel file has the key 'kernel'");
+}
+
+/* `ours`: from the folder of the shipped op. */
+static int load_kernel_file(struct ws__load *l, struct ws__spec *s,
+                            const char *path, bool ours)
+{
+    const struct ws__node *root, *op;
+    char *dir = ws__load_dir(l, path), *kept = ws__arena_strdup(l->arena, path);
+
+    if (!dir || !kept)
+        return WS_ENOMEM;
+    WS_TRY(ws__load_tree(l, kept, &root));
+    if (root->kind != WS__MAP || !ws__node_get(root, "kernel"))
+        return not_a_kernel(l, root, path);
+    WS_TRY(check_op(l, s, root));
+    op = ws__node_get(root, "op");
+    if (ours || (op && op->kind == WS__SCALAR && is_match(s, op->text)))
+        WS_TRY(add_keys(l, &full(s)->match, &root));
+    WS_TRY(ws__load_kernel(l, root, s->op, kept, dir, NULL,
+                           &s->kernel[s->nkernel]));
+    return add_kernel(l, s, root);
+}
+
+/* Those that were asked for, else those in the folder (NULL: none) but the one
+ * that candidates are compared with. */
+static int load_kernels(struct ws__load *l, struct ws__spec *s,
+                        const struct ws__spec_opts *o, const char *dir,
+                        bool ours)
+{
+    bool asked = o && o->nkernels;
+    const char *const *files = asked ? o->kernels : NULL;
+    size_t n = asked ? o->nkernels : 0;
+
+    if (!asked && dir) {
+        const char **found;
+
+        WS_TRY(ws__load_list_kernels(l, dir, &found, &n));
+        files = found;
+    }
+    WS_TRY(make_kernels(l, s, n));
+    for (size_t i = 0; i < n; i++)
+        if (asked || !ws__load_is_trusted(l, s->op, files[i]))
+            WS_TRY(load_kernel_file(l, s, files[i], ours && !asked));
+    return 0;
+}
+
+static int load_folder(struct ws__load *l, struct ws__spec *s,
+                       const struct ws__spec_opts *o)
+{
+    const char *file;
 
     s->kind = WS__SPEC_OP;
     WS_TRY(ws__load_find_op(l, s->path, &file));
@@ -267,55 +360,80 @@ static int load_folder(struct ws__load *l, struct ws__spec *s)
         return no_op(l, s->path);
     WS_TRY(load_op_file(l, s, file));
     s->dir = s->op->dir;
-    WS_TRY(ws__load_list_kernels(l, s->dir, &files, &n));
-    WS_TRY(make_kernels(l, s, n));
-    for (size_t i = 0; i < n; i++) {
-        const struct ws__node *root;
-        char *dir = ws__load_dir(l, files[i]);
+    return load_kernels(l, s, o, s->dir, false);
+}
 
-        if (!dir)
-            return WS_ENOMEM;
-        /* What candidates are compared with is none. */
-        if (ws__load_is_trusted(l, s->op, files[i]))
-            continue;
-        WS_TRY(ws__load_tree(l, files[i], &root));
-        WS_TRY(ws__load_kernel(l, root, s->op, files[i], dir, NULL,
-                               &s->kernel[i]));
-        WS_TRY(add_kernel(l, s, root));
-    }
-    return 0;
+/* A Definition: what a shipped op declares to compute it becomes that op in
+ * the Definition's names; without one it has no reference. */
+static int load_definition_spec(struct ws__load *l, struct ws__spec *s,
+                                const struct ws__node *root,
+                                const struct ws__spec_opts *o)
+{
+    struct ws__match *m = &full(s)->match;
+    const struct ws__node *tree;
+
+    s->kind = WS__SPEC_OP;
+    s->definition = true;
+    WS_TRY(ws__load_definition(l, root, &tree));
+    WS_TRY(load_op_tree(l, s, tree, s->path));
+    s->dir = s->op->dir;
+    WS_TRY(ws__load_match(l, s->op, m));
+    if (m->tree)
+        WS_TRY(load_op_tree(l, s, m->tree, s->path));
+    return load_kernels(l, s, o, m->tree ? m->dir : NULL, true);
+}
+
+/* A kernel or a T1 file is complete in itself. */
+static int no_more_kernels(struct ws__load *l, const struct ws__spec *s,
+                           const struct ws__spec_opts *o)
+{
+    if (!o || !o->nkernels)
+        return 0;
+    ws__fail(l->ctx, WS_EINVAL, "'%s' cannot take the kernel file '%s'",
+             s->path, o->kernels[0]);
+    return ws__hint(l->ctx, "give an op or a Definition, or one of the two "
+                            "files alone");
 }
 
 static int unknown_kind(struct ws__load *l, const struct ws__node *root)
 {
     ws__node_fail(l->ctx, root, "not a specification");
     return ws__hint(l->ctx, "a kernel has the key 'kernel', an op 'op', a T1 "
-                            "file 'ConfigurationSpace'");
+                            "file 'ConfigurationSpace', a Definition 'name', "
+                            "'axes' and 'outputs'");
 }
 
-static int load_file(struct ws__load *l, struct ws__spec *s)
+static int load_file(struct ws__load *l, struct ws__spec *s,
+                     const struct ws__spec_opts *o)
 {
     const struct ws__node *root;
 
     WS_TRY(ws__load_tree(l, s->path, &root));
     if (root->kind != WS__MAP)
         return unknown_kind(l, root);
-    if (ws__node_get(root, "kernel"))
+    if (ws__load_is_definition(root))
+        return load_definition_spec(l, s, root, o);
+    if (ws__node_get(root, "kernel")) {
+        WS_TRY(no_more_kernels(l, s, o));
         return load_kernel_spec(l, s, root);
-    if (ws__node_get(root, "ConfigurationSpace"))
+    }
+    if (ws__node_get(root, "ConfigurationSpace")) {
+        WS_TRY(no_more_kernels(l, s, o));
         return load_t1_spec(l, s, root);
+    }
     if (!ws__node_get(root, "op"))
         return unknown_kind(l, root);
     s->kind = WS__SPEC_OP;
     WS_TRY(load_op_tree(l, s, root, s->path));
     s->dir = s->op->dir;
-    return 0;
+    return load_kernels(l, s, o, NULL, false);
 }
 
 static int load_all(struct ws__load *l, struct ws__spec *s,
                     const struct ws__spec_opts *opts)
 {
-    WS_TRY(ws__fs_is_dir(s->path) ? load_folder(l, s) : load_file(l, s));
+    WS_TRY(ws__fs_is_dir(s->path) ? load_folder(l, s, opts)
+                                  : load_file(l, s, opts));
     if (s->op && !(opts && opts->workloads)) {
         WS_TRY(load_op_workloads(l, s));
         s->workload = s->op->workload;
@@ -328,7 +446,7 @@ static int load_all(struct ws__load *l, struct ws__spec *s,
 int ws__spec_load(struct ws_ctx *ctx, const char *path,
                   const struct ws__spec_opts *opts, struct ws__spec **out)
 {
-    struct ws__load l;
+    struct ws__load l = {0};
     struct ws__spec *s;
     int rc;
 
@@ -499,7 +617,7 @@ int ws__spec_from_text(struct ws_ctx *ctx, const char *op_text,
                        const char *const *source, size_t nkernel,
                        struct ws__spec **out)
 {
-    struct ws__load l;
+    struct ws__load l = {0};
     struct ws__spec *s;
     int rc;
 

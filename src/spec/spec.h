@@ -7,7 +7,9 @@
  * negative WS_E* with the details in the context; *out is NULL then.
  *
  * ws__spec_load accepts a kernel file, an op folder (op.yaml and all kernels
- * beside it in kernels/), an op file, or a T1 file; YAML and JSON alike. Every
+ * beside it in kernels/), an op file, a T1 file, or a Definition of
+ * flashinfer-bench (with the kernels of the shipped op that computes it); YAML
+ * and JSON alike. Every
  * error carries file, line, column, the offending text and what would be
  * right. docs/specification.md is the reference of the formats.
  */
@@ -22,6 +24,7 @@ struct ws__spec {
     struct ws_ctx *ctx;
     enum ws__spec_kind kind;
     const char *path, *dir;    /* dir: where .wavesmith lies */
+    bool definition;           /* the op was a Definition of flashinfer-bench */
     struct ws__op *op;         /* NULL for T1 */
     struct ws__kernel *kernel; /* array */
     size_t nkernel;
@@ -34,6 +37,9 @@ struct ws__spec {
 struct ws__spec_opts {
     const char *workloads; /* file, or NULL: those of the op */
     const char *share_dir; /* of shipped ops; NULL: ws__share_dir */
+    /* Kernel files for an op, instead of those of its folder. */
+    const char *const *kernels;
+    size_t nkernels;
 };
 
 /* opts may be NULL. Errors: WS_ENOENT, WS_EPARSE (no YAML), WS_ESPEC, WS_EEXPR

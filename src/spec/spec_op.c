@@ -16,7 +16,7 @@
 
 #define OP_KEYS                                                                \
     "op about axes constants inputs inouts outputs require reference "         \
-    "tolerance floor cache workloads"
+    "tolerance floor cache workloads definitions"
 /* OpenCL devices keep at least this for every buffer, and none needs more. */
 #define MAX_ALIGN 128
 /* A constant is the same number as a double. */
@@ -507,6 +507,26 @@ static int check_tensors(struct ws__load *l, const struct ws__node *root,
     return ws__hint(l->ctx, "add a map 'outputs' or 'inouts'");
 }
 
+/* What it declares is read where a Definition looks for its op; here only
+ * whether it can be. */
+static int check_definitions(struct ws__load *l, const struct ws__node *root,
+                             const struct ws__node *n)
+{
+    const struct ws__node *constants = ws__node_get(root, "constants");
+
+    WS_TRY(ws__node_want(l->ctx, n, WS__MAP, "a map {DEFINITION: {}}"));
+    for (const struct ws__node *c = n->first; c; c = c->next) {
+        WS_TRY(ws__node_want(l->ctx, c, WS__MAP, "a map of constants"));
+        for (const struct ws__node *k = c->first; k; k = k->next)
+            if (!constants || !ws__node_get(constants, k->key)) {
+                ws__fail_at(l->ctx, WS_ESPEC, &k->key_loc,
+                            "the op has no constant '%s'", k->key);
+                return ws__hint(l->ctx, "add it to 'constants' of the op");
+            }
+    }
+    return 0;
+}
+
 int ws__load_op(struct ws__load *l, const struct ws__node *root,
                 const char *file, const char *dir, struct ws__op **out)
 {
@@ -534,6 +554,8 @@ int ws__load_op(struct ws__load *l, const struct ws__node *root,
     WS_TRY(read_tensors(l, root, "inouts", WS__INOUT, &scope, op));
     WS_TRY(read_tensors(l, root, "outputs", WS__OUTPUT, &scope, op));
     WS_TRY(check_tensors(l, root, op));
+    if ((n = ws__node_get(root, "definitions")))
+        WS_TRY(check_definitions(l, root, n));
     WS_TRY(read_tail(l, root, &scope, op));
     op->hash = ws__op_meaning(op);
     *out = op;

@@ -143,8 +143,11 @@ static int read_workload(struct ws__load *l, const struct ws__op *op,
     w->weight = 1;
     w->loc = n->loc;
     WS_TRY(ws__node_want(l->ctx, n, WS__MAP, "a workload {M: 16, ...}"));
-    for (const struct ws__node *c = n->first; c; c = c->next)
-        WS_TRY(read_member(l, op, c, w, &given));
+    if (ws__load_is_trace(n))
+        WS_TRY(ws__load_trace(l, op, n, w, &given));
+    else
+        for (const struct ws__node *c = n->first; c; c = c->next)
+            WS_TRY(read_member(l, op, c, w, &given));
     return finish(l, op, given, w);
 }
 
@@ -260,7 +263,11 @@ int ws__load_workload_file(struct ws__load *l, const struct ws__op *op,
     ws__free(l->ctx, text);
     if (rc >= 0)
         rc = ws__node_no_blanks(l->ctx, list);
-    return rc < 0 ? rc : ws__load_workload_list(l, op, list, out, n);
+    if (rc >= 0)
+        rc = ws__load_workload_list(l, op, list, out, n);
+    if (rc >= 0)
+        ws__load_trace_note(l);
+    return rc;
 }
 
 int ws__load_workload_text(struct ws__load *l, const struct ws__op *op,
