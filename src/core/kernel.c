@@ -20,22 +20,29 @@
 
 #define MAX_SOURCE ((size_t)16 << 20)
 
+int ws__value_define(struct ws__buf *b, const struct ws__value *v)
+{
+    if (v->type == WS__FLOAT)
+        return ws__value_print(b, v);
+    if (v->type == WS__STR)
+        return ws__buf_puts(b, v->u.s);
+    return ws__buf_printf(b, "%lld", (long long)v->u.i);
+}
+
+/* Names in an entry reach the source as arguments of its templates. */
+static bool is_in_entry(const struct ws__kernel *k, const char *name)
+{
+    for (size_t i = 0; i < k->nlaunch; i++)
+        if (k->launch[i].pattern && ws__pattern_has(k->launch[i].entry, name))
+            return true;
+    return false;
+}
+
 static int define_param(struct ws__buf *b, const struct ws__param *p,
                         const struct ws__value *v)
 {
     WS_TRY(ws__buf_printf(b, "#define %s ", p->name));
-    switch (v->type) {
-    case WS__INT:
-    case WS__BOOL:
-        ws__buf_printf(b, "%lld", (long long)v->u.i);
-        break;
-    case WS__FLOAT:
-        ws__value_print(b, v);
-        break;
-    case WS__STR:
-        ws__buf_puts(b, v->u.s);
-        break;
-    }
+    ws__value_define(b, v);
     return ws__buf_puts(b, "\n");
 }
 
@@ -73,9 +80,12 @@ static int add_source(struct ws__buf *b, const struct ws__kernel *k,
     const struct ws__op *op = k->op;
 
     for (size_t i = 0; i < k->nparam; i++)
-        WS_TRY(define_param(b, &k->param[i], &k->param[i].value[c->at[i]]));
+        if (!is_in_entry(k, k->param[i].name))
+            WS_TRY(define_param(b, &k->param[i], &k->param[i].value[c->at[i]]));
     for (size_t i = 0; op && in && i < op->naxis; i++)
-        if (op->axis[i].kind != WS__AXIS_VAR || k->specialize >> i & 1)
+        if (op->axis[i].kind == WS__AXIS_TYPE ||
+            ((op->axis[i].kind != WS__AXIS_VAR || k->specialize >> i & 1) &&
+             !is_in_entry(k, op->axis[i].name)))
             WS_TRY(define_axis(b, &op->axis[i], in->vars[i].i));
     for (size_t i = 0; op && i < op->nconstant; i++)
         WS_TRY(define_constant(b, &op->constant[i]));
@@ -85,6 +95,23 @@ static int add_source(struct ws__buf *b, const struct ws__kernel *k,
         ws__buf_printf(b, *s == '"' || *s == '\\' ? "\\%c" : "%c", *s);
     ws__buf_puts(b, "\"\n");
     return ws__buf_puts(b, k->source);
+}
+
+static int add_ready(struct ws_ctx *ctx, struct ws__buf *b,
+                     const struct ws__kernel *k, const struct ws__config *c,
+                     const struct ws__instance *in)
+{
+    const struct ws__source_file *f;
+    char name[WS__MAX_ENTRY];
+
+    WS_TRY(ws__kernel_file(ctx, k, c, in, name, &f));
+    if (!f) /* a candidate all the same: filtered, and named so */
+        return ws__buf_printf(b, "no file %s\n", name);
+    if (k->dialect == WS__DIALECT_PTX)
+        return ws__buf_add(b, f->data, f->bytes);
+    return ws__buf_printf(b, "cubin %016llx%016llx\n",
+                          (unsigned long long)f->hash.hi,
+                          (unsigned long long)f->hash.lo);
 }
 
 int ws__kernel_source(struct ws_ctx *ctx, const struct ws__kernel *k,
@@ -100,7 +127,8 @@ int ws__kernel_source(struct ws_ctx *ctx, const struct ws__kernel *k,
         return ws__hint(ctx, "it is a search space only");
     }
     ws__buf_init(&b, ctx, MAX_SOURCE);
-    rc = add_source(&b, k, c, in);
+    rc = ws__dialect_is_ready(k->dialect) ? add_ready(ctx, &b, k, c, in)
+                                          : add_source(&b, k, c, in);
     if (rc < 0)
         ws__buf_free(&b);
     else

@@ -18,6 +18,8 @@
 #define WS__MAX_LAUNCHES 16
 #define WS__MAX_ARGS 48
 #define WS__MAX_SCRATCH 16
+#define WS__MAX_ENTRY 256  /* bytes of an entry that is a name expression */
+#define WS__MAX_FILES 4096 /* ready-made files of one kernel */
 
 /* Limits of the device, visible to constraints and plans. */
 #define WS__DEVICE_VARS(X)                                                     \
@@ -78,6 +80,7 @@ struct ws__launch {
     struct ws__arg arg[WS__MAX_ARGS];
     size_t narg;
     struct ws__loc loc;
+    bool pattern; /* entry is no plain name: see ws__pattern_print */
 };
 
 struct ws__scratch {
@@ -91,7 +94,17 @@ struct ws__scratch {
 enum ws__dialect {
     WS__DIALECT_PORTABLE, /* our dialect header: OpenCL C and CUDA C */
     WS__DIALECT_OPENCL,
-    WS__DIALECT_CUDA
+    WS__DIALECT_CUDA,
+    WS__DIALECT_PTX, /* ready-made: nothing is defined in it */
+    WS__DIALECT_CUBIN
+};
+
+/* A ready-made file, by its name in the kernel's folder. */
+struct ws__source_file {
+    const char *name;
+    const void *data; /* with a NUL behind it that is not counted */
+    size_t bytes;
+    struct ws__hash hash;
 };
 
 struct ws__kernel {
@@ -99,9 +112,9 @@ struct ws__kernel {
     const struct ws__op *op;    /* as the kernel sees it: its own names */
     const struct ws__op *bound; /* of the specification; mostly the same */
     enum ws__dialect dialect;
-    const char *source; /* final text but for the parameters: every include
-                           of ours resolved */
-    const char *source_file;
+    const char *source;      /* final text but for the parameters: every include
+                                of ours resolved */
+    const char *source_file; /* ready-made ones: a pattern of names */
     struct ws__param param[WS__MAX_PARAMS];
     size_t nparam;
     struct ws__constraint *constraint;
@@ -119,7 +132,18 @@ struct ws__kernel {
     struct ws__expr *wave_grid, *wave_loop; /* wave coordinates or NULL */
     struct ws__scope scope;
     struct ws__hash hash; /* source, plan, space */
+    /* PTX, CUBIN: every file that a config can name, if it is there. `source`
+     * is empty then. */
+    const struct ws__source_file *ready;
+    size_t nready;
 };
+
+/* PTX and CUBIN. */
+static inline bool ws__dialect_is_ready(enum ws__dialect d)
+{
+    return d == WS__DIALECT_PTX || d == WS__DIALECT_CUBIN;
+}
+const char *ws__dialect_name(enum ws__dialect d);
 
 /* One value index for every parameter; unused entries are zero. Hashed and
  * compared as bytes. */
@@ -154,11 +178,39 @@ size_t ws__kernel_device_slot(const struct ws__kernel *k,
  * value V:
  * "#define P V" (bool 0/1, strings bare; a float gets a decimal point). For a
  * type axis T of bfloat16: "#define T_IS_BFLOAT16 1". For a constant of the
- * op: "#define EPS 1e-05f", whole ones as they are. Freed by ws__free.
+ * op: "#define EPS 1e-05f", whole ones as they are. Names in the entries of
+ * CUDA C are not defined: they reach the source through its templates, which
+ * could not use a name that is a macro. PTX is its file's text; of a cubin it
+ * is a line with the hash of the file (the bytes: ws__kernel_file). Freed by
+ * ws__free.
  */
 int ws__kernel_source(struct ws_ctx *ctx, const struct ws__kernel *k,
                       const struct ws__config *c, const struct ws__instance *in,
                       char **out);
+
+/* A value as a #define gives it: bools 0 or 1, texts bare. */
+int ws__value_define(struct ws__buf *b, const struct ws__value *v);
+
+/* The ready-made file of a config: NULL if there is none, *name (WS__MAX_ENTRY
+ * bytes) is what it would be called. in NULL: type axes have their default. */
+int ws__kernel_file(struct ws_ctx *ctx, const struct ws__kernel *k,
+                    const struct ws__config *c, const struct ws__instance *in,
+                    char *name, const struct ws__source_file **out);
+
+/*
+ * Texts with {NAME} in them: entries and the names of ready-made files. NAME
+ * is a parameter, a constant axis, a type axis, or (entries) a specialised
+ * axis, and stands for its value; a type for its name, in C++ if `cpp`.
+ */
+/* The next {NAME} from *p on, *p moved behind it; false: there is none. */
+bool ws__pattern_next(const char **p, const char **name, size_t *n);
+bool ws__pattern_has(const char *text, const char *name);
+/* WS_ELIMIT at `loc` if it does not fit into n bytes. */
+int ws__pattern_print(struct ws_ctx *ctx, const struct ws__kernel *k,
+                      const char *text, const union wsrt_value *vars, bool cpp,
+                      const struct ws__loc *loc, char *out, size_t n);
+/* Is an entry a C++ name expression, that is: no plain name? */
+bool ws__entry_is_expression(const char *entry);
 
 /* A launch plan with all expressions evaluated. */
 struct ws__plan_arg {
@@ -169,13 +221,19 @@ struct ws__plan_arg {
 };
 
 struct ws__plan_launch {
-    const char *entry;
+    const char *entry; /* NULL: it is in entry_text; use ws__plan_entry */
     uint64_t grid[3];
     uint32_t block[3];
     uint64_t shared_bytes; /* as declared; 0 if not */
     struct ws__plan_arg arg[WS__MAX_ARGS];
     size_t narg;
+    char entry_text[WS__MAX_ENTRY]; /* of a pattern, its names in place */
 };
+
+static inline const char *ws__plan_entry(const struct ws__plan_launch *l)
+{
+    return l->entry ? l->entry : l->entry_text;
+}
 
 struct ws__plan {
     struct ws__plan_launch launch[WS__MAX_LAUNCHES];

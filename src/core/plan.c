@@ -196,7 +196,12 @@ int ws__plan_make(struct ws_ctx *ctx, const struct ws__kernel *k,
         WS_TRY(holds(ctx, l->when, vars, &use));
         if (!use)
             continue;
-        o->entry = l->entry;
+        if (!l->pattern)
+            o->entry = l->entry;
+        else
+            WS_TRY(ws__pattern_print(ctx, k, l->entry, vars,
+                                     k->dialect == WS__DIALECT_CUDA, &l->loc,
+                                     o->entry_text, sizeof(o->entry_text)));
         WS_TRY(eval_dims(ctx, l, vars, o));
         WS_TRY(eval_args(ctx, l, vars, o));
         out->nlaunch++;

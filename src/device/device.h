@@ -58,6 +58,12 @@ struct ws__build {
     size_t nhint;
     const uint64_t *tensor_bytes, *scratch_bytes; /* by the hints' index */
     size_t ntensor, nscratch;
+    /* CUBIN: what is loaded; `source` only names it. PTX is in `source`.
+     * Entries of CUDA C may be C++ name expressions
+     * (ws__entry_is_expression): the compiler tells their real names, and
+     * launches go on saying the expression. */
+    const void *binary;
+    size_t binary_bytes;
 };
 
 struct ws__built {

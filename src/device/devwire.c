@@ -125,11 +125,12 @@ void ws__put_build(struct ws__buf *b, const struct ws__build *build)
     put_strings(b, build->entry, build->nentry);
     ws__put_u32(b, build->hint ? (uint32_t)build->nhint : 0);
     for (size_t i = 0; build->hint && i < build->nhint; i++) {
-        ws__put_str(b, build->hint[i].entry);
+        ws__put_str(b, ws__plan_entry(&build->hint[i]));
         ws__put_blob(b, &build->hint[i], sizeof(build->hint[i]));
     }
     put_array(b, build->tensor_bytes, build->ntensor, sizeof(uint64_t));
     put_array(b, build->scratch_bytes, build->nscratch, sizeof(uint64_t));
+    put_array(b, build->binary, build->binary_bytes, 1);
 }
 
 static int get_hints(struct ws__reader *r, struct ws__arena *a,
@@ -167,6 +168,7 @@ int ws__get_build(struct ws__reader *r, struct ws__arena *a,
     out->tensor_bytes = p;
     WS_TRY(get_array(r, a, sizeof(uint64_t), &p, &out->nscratch));
     out->scratch_bytes = p;
+    WS_TRY(get_array(r, a, 1, &out->binary, &out->binary_bytes));
     return r->bad || !out->source ? bad(a) : 0;
 }
 

@@ -276,7 +276,7 @@ static void bind_launches(const struct ws__bufs *b, const struct ws__subject *s,
         struct ws__dev_launch *o = &out->launch[i];
 
         o->module = s->module;
-        o->entry = l->entry;
+        o->entry = ws__plan_entry(l);
         memcpy(o->grid, l->grid, sizeof(o->grid));
         memcpy(o->block, l->block, sizeof(o->block));
         o->arg = out->arg[i];

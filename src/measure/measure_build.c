@@ -74,7 +74,7 @@ static struct ws__hash recipe_key(const struct ws__recipe *r)
     for (size_t i = 0; i < r->nhint; i++) {
         const struct ws__plan_launch *l = &r->hint[i];
 
-        h = ws__hash_str(h, l->entry);
+        h = ws__hash_str(h, ws__plan_entry(l));
         h = ws__hash_mix(h, l->grid, sizeof(l->grid));
         h = ws__hash_mix(h, l->block, sizeof(l->block));
         h = ws__hash_u64(ws__hash_u64(h, l->shared_bytes), l->narg);
@@ -93,13 +93,20 @@ int ws__recipe_make(struct ws__measure *m, const struct ws__candidate *c,
                     const struct ws__instance *in, const struct ws__plan *plan,
                     struct ws__recipe *out)
 {
+    char name[WS__MAX_ENTRY];
     int rc;
 
     memset(out, 0, sizeof(*out));
     out->kernel = &m->kernel[c->kernel];
     WS_TRY(
         ws__kernel_source(m->ctx, out->kernel, &c->config, in, &out->source));
-    rc = copy_hints(m, in, plan, out);
+    if (out->kernel->dialect == WS__DIALECT_CUBIN)
+        rc = ws__kernel_file(m->ctx, out->kernel, &c->config, in, name,
+                             &out->ready);
+    else
+        rc = 0;
+    if (rc >= 0)
+        rc = copy_hints(m, in, plan, out);
     if (rc < 0)
         ws__recipe_clear(m->ctx, out);
     else
@@ -134,6 +141,8 @@ static int build_on(const struct ws__measure *m, struct ws_ctx *ctx,
         .option = (const char *const *)r->kernel->option,
         .noption = r->kernel->noption,
         .dialect = r->kernel->dialect,
+        .binary = r->ready ? r->ready->data : NULL,
+        .binary_bytes = r->ready ? r->ready->bytes : 0,
         .entry = entry,
         .hint = r->hint,
         .nhint = m->info.id.is_cpu ? r->nhint : 0,
@@ -145,12 +154,13 @@ static int build_on(const struct ws__measure *m, struct ws_ctx *ctx,
     int rc;
 
     for (size_t i = 0; i < r->nhint; i++) {
+        const char *name = ws__plan_entry(&r->hint[i]);
         size_t at = 0;
 
-        while (at < b.nentry && strcmp(entry[at], r->hint[i].entry))
+        while (at < b.nentry && strcmp(entry[at], name))
             at++;
         if (at == b.nentry)
-            entry[b.nentry++] = r->hint[i].entry;
+            entry[b.nentry++] = name;
     }
     memset(out, 0, sizeof(*out));
     if (d->ops->set_limit)

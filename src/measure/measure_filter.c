@@ -74,7 +74,7 @@ static int over(char *reason, const struct ws__plan_launch *l, const char *what,
     if (!limit || want <= limit)
         return 1;
     snprintf(reason, REASON, "%s of '%.60s' is %llu; the device allows %llu",
-             what, l->entry, (unsigned long long)want,
+             what, ws__plan_entry(l), (unsigned long long)want,
              (unsigned long long)limit);
     return 0;
 }
@@ -172,6 +172,16 @@ int ws__measure_plan(struct ws__measure *m, const struct ws__candidate *c,
     if (!check_ranges(m, k, workload, reason) ||
         !check_constraints(k, vars, reason))
         return 0;
+    if (ws__dialect_is_ready(k->dialect)) {
+        const struct ws__source_file *f;
+        char name[WS__MAX_ENTRY];
+
+        WS_TRY(ws__kernel_file(m->ctx, k, &c->config, in, name, &f));
+        if (!f) {
+            snprintf(reason, REASON, "there is no file '%.200s'", name);
+            return 0;
+        }
+    }
     rc = ws__plan_make(m->ctx, k, vars, plan);
     if (rc == WS_ENOMEM)
         return rc;

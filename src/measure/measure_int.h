@@ -68,6 +68,7 @@ struct ws__recipe {
     struct ws__plan_launch *hint; /* the plan's launches */
     size_t nhint;
     uint64_t tensor_bytes[WS__MAX_TENSORS], scratch_bytes[WS__MAX_SCRATCH];
+    const struct ws__source_file *ready; /* of a cubin, the kernel's own */
 };
 
 /* What is known of building one recipe; guarded by m->lock. */

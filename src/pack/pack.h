@@ -14,6 +14,12 @@ struct ws__pack_entry {
     double time_ns, default_ns; /* 0: unknown */
 };
 
+struct ws__pack_blob {
+    const char *name;
+    const void *data;
+    size_t bytes;
+};
+
 struct ws__pack_content {
     const struct ws__op *op;
     const struct ws__kernel *kernel; /* those that entries index */
@@ -24,6 +30,9 @@ struct ws__pack_content {
     const char *const *text;
     /* The device that was measured: constraints see these values. */
     union wsrt_value device[WS__NDEVICE_VARS];
+    /* Sections that are no text: ready-made kernels. */
+    const struct ws__pack_blob *blob;
+    size_t nblob;
 };
 
 /*

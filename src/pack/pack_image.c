@@ -289,6 +289,16 @@ static int add_texts(struct image *m)
         add(m, WSRT_S_TEXT, list[i + 1], t.bytes + 1);
         add(m, WSRT_S_TEXTS, &t, sizeof(t));
     }
+    for (size_t i = 0; i < m->plan->c->nblob; i++) {
+        const struct ws__pack_blob *b = &m->plan->c->blob[i];
+        struct wsrt_f_text t = {.name = name(m, b->name),
+                                .at = m->section[WSRT_S_TEXT].len,
+                                .bytes = b->bytes};
+
+        add(m, WSRT_S_TEXT, b->data, b->bytes);
+        add(m, WSRT_S_TEXT, "", 1);
+        add(m, WSRT_S_TEXTS, &t, sizeof(t));
+    }
     return 0;
 }
 

@@ -31,10 +31,21 @@ static int open_pack(struct ws_ctx *ctx, const char *path,
     }
 }
 
+/* A ready-made kernel is a section of its own. */
+static const void *find_file(void *user, size_t kernel, const char *name,
+                             size_t *bytes)
+{
+    char section[WS__MAX_ENTRY + 40];
+
+    snprintf(section, sizeof(section), "file:%zu:%s", kernel, name);
+    return wsrt_text(user, section, bytes);
+}
+
 /* The pack's texts as a specification. */
-static int load(struct ws_ctx *ctx, const char *path, const struct wsrt_pack *p,
+static int load(struct ws_ctx *ctx, const char *path, struct wsrt_pack *p,
                 struct ws__spec **out)
 {
+    const struct ws__spec_files files = {find_file, p};
     size_t n = wsrt_kernel_count(p);
     const char *op = wsrt_text(p, "op", NULL);
     const char **text = ws__alloc(ctx, 2 * n, sizeof(*text));
@@ -53,7 +64,7 @@ static int load(struct ws_ctx *ctx, const char *path, const struct wsrt_pack *p,
         whole = whole && text[i] && text[n + i];
     }
     if (whole) {
-        rc = ws__spec_from_text(ctx, op, text, text + n, n, out);
+        rc = ws__spec_from_parts(ctx, op, text, text + n, n, &files, out);
     } else {
         ws__fail(ctx, WS_ECORRUPT, "'%s' carries no specification to run",
                  path);

@@ -359,6 +359,7 @@ static int write_pack(struct ws_spec *spec, struct ws__arena *a,
     device_vars(id, &s->kernel[0], c.device);
     WS_TRY(pack_texts(spec, a, o, r, id, &texts));
     c.text = texts;
+    WS_TRY(ws__plan_ready(spec, a, &c));
     return ws__pack_write(spec->ctx, path, &c);
 }
 

@@ -21,4 +21,9 @@ int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
                     const struct ws__recorded *rec,
                     struct ws_tune_result **out);
 
+/* plan_ready.c: the ready-made kernels that a pack's choices and defaults
+ * need, as its blobs, in the arena. */
+int ws__plan_ready(struct ws_spec *spec, struct ws__arena *a,
+                   struct ws__pack_content *c);
+
 #endif

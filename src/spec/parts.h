@@ -15,6 +15,8 @@ struct ws__load {
     const char *share_dir; /* of the options; NULL: ask when needed */
     const struct ws__node *trusted_tree; /* of the op's trusted kernel */
     bool no_files;                       /* the texts must hold everything */
+    const struct ws__spec_files *files; /* then: the ready-made ones */
+    size_t kernel;                      /* that is read, by index */
     /* Inputs that a generator fills because their files are missing: how many,
      * and the first. */
     size_t generated;
@@ -133,6 +135,12 @@ bool ws__load_default(const struct ws__value *v, struct ws__param *p);
 /* The scope of a kernel: axes, parameters, device variables. */
 int ws__load_kernel_scope(struct ws__load *l, struct ws__kernel *k,
                           struct ws__strtab *strings);
+/* spec_pattern.c: the entry of a launch, and ready-made files. */
+int ws__load_entry(struct ws__load *l, const struct ws__node *n,
+                   const struct ws__kernel *k, struct ws__launch *out);
+int ws__load_ready(struct ws__load *l, const struct ws__node *at,
+                   struct ws__kernel *k);
+
 /* spec_launch.c: scratch, launches, wave. */
 int ws__load_scratch(struct ws__load *l, const struct ws__node *map,
                      struct ws__kernel *k);

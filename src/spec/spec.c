@@ -44,6 +44,8 @@ static int new_spec(struct ws_ctx *ctx, const char *path, struct ws__load *l,
     l->share_dir = NULL;
     l->trusted_tree = NULL;
     l->no_files = false;
+    l->files = NULL;
+    l->kernel = 0;
     s->path = ws__arena_strdup(&s->arena, path);
     if (!s->path) {
         ws__spec_free(s);
@@ -579,7 +581,7 @@ static int parse_text(struct ws__load *l, const char *text, const char *name,
 static int load_kernel_text(struct ws__load *l, struct ws__spec *s,
                             const char *text, const char *source)
 {
-    size_t i = s->nkernel;
+    size_t i = l->kernel = s->nkernel;
     const char *name = ws__arena_printf(l->arena, "kernel:%zu", i);
     const struct ws__node *root;
 
@@ -617,12 +619,23 @@ int ws__spec_from_text(struct ws_ctx *ctx, const char *op_text,
                        const char *const *source, size_t nkernel,
                        struct ws__spec **out)
 {
+    return ws__spec_from_parts(ctx, op_text, kernel_text, source, nkernel, NULL,
+                               out);
+}
+
+int ws__spec_from_parts(struct ws_ctx *ctx, const char *op_text,
+                        const char *const *kernel_text,
+                        const char *const *source, size_t nkernel,
+                        const struct ws__spec_files *files,
+                        struct ws__spec **out)
+{
     struct ws__load l = {0};
     struct ws__spec *s;
     int rc;
 
     *out = NULL;
     WS_TRY(new_spec(ctx, "kernel", &l, &s));
+    l.files = files;
     rc = load_texts(&l, s, op_text, kernel_text, source, nkernel);
     if (rc < 0) {
         ws__spec_free(s);

@@ -54,6 +54,18 @@ int ws__spec_from_text(struct ws_ctx *ctx, const char *op_text,
                        const char *const *kernel_text,
                        const char *const *source, size_t nkernel,
                        struct ws__spec **out);
+/* The same with ready-made files: find gives the content (with a NUL behind
+ * it) of a kernel's file, or NULL. */
+struct ws__spec_files {
+    const void *(*find)(void *user, size_t kernel, const char *name,
+                        size_t *bytes);
+    void *user;
+};
+int ws__spec_from_parts(struct ws_ctx *ctx, const char *op_text,
+                        const char *const *kernel_text,
+                        const char *const *source, size_t nkernel,
+                        const struct ws__spec_files *files,
+                        struct ws__spec **out);
 void ws__spec_free(struct ws__spec *s); /* NULL is fine */
 
 /* "M=16,N=4096" for the op's axes; missing var axes are an error that lists

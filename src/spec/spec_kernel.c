@@ -64,10 +64,14 @@ static int check_option(struct ws__load *l, const struct ws__kernel *k,
     bool cu = option_listed(options_cuda, WS_COUNT(options_cuda), n->text);
     struct ws__nearest near;
 
-    if ((cl && k->dialect != WS__DIALECT_CUDA) ||
-        (cu && k->dialect != WS__DIALECT_OPENCL))
+    if ((cl && (k->dialect == WS__DIALECT_PORTABLE ||
+                k->dialect == WS__DIALECT_OPENCL)) ||
+        (cu && (k->dialect == WS__DIALECT_PORTABLE ||
+                k->dialect == WS__DIALECT_CUDA)))
         return 0;
     ws__node_fail(l->ctx, n, "option '%s' is not allowed", n->text);
+    if (ws__dialect_is_ready(k->dialect))
+        return ws__hint(l->ctx, "what is ready-made was compiled before");
     if (cl || cu)
         return ws__hint(l->ctx, "it does not belong to the dialect");
     if (!strncmp(n->text, "-D", 2))
@@ -177,8 +181,8 @@ static int read_head(struct ws__load *l, const struct ws__node *root,
     if ((n = ws__node_get(root, "about")))
         WS_TRY(ws__node_str(l->ctx, n, "a text", &k->about));
     if ((n = ws__node_get(root, "dialect"))) {
-        WS_TRY(ws__node_word(l->ctx, n, "a dialect", "portable opencl cuda",
-                             &word));
+        WS_TRY(ws__node_word(l->ctx, n, "a dialect",
+                             "portable opencl cuda ptx cubin", &word));
         k->dialect = (enum ws__dialect)word;
     }
     if ((n = ws__node_get(root, "options")))
@@ -339,15 +343,27 @@ static bool mentions(const char *text, const char *name)
     return false;
 }
 
+static bool in_entries(const struct ws__kernel *k, const char *name)
+{
+    for (size_t i = 0; i < k->nlaunch; i++)
+        if (k->launch[i].pattern && ws__pattern_has(k->launch[i].entry, name))
+            return true;
+    return false;
+}
+
 /* Values of a parameter that changes nothing differ by noise alone, and the
  * luckiest would win. A source that builds names by ## may mention a
  * parameter in a comment. */
 static int check_used(struct ws__load *l, const struct ws__kernel *k)
 {
-    for (size_t i = 0; i < k->nparam && *k->source; i++) {
+    bool ready = ws__dialect_is_ready(k->dialect);
+
+    for (size_t i = 0; i < k->nparam && (ready || *k->source); i++) {
         const struct ws__param *p = &k->param[i];
 
-        if (mentions(k->source, p->name) ||
+        if ((ready ? ws__pattern_has(k->source_file, p->name)
+                   : mentions(k->source, p->name)) ||
+            in_entries(k, p->name) ||
             ws__load_plan_uses(k, ws__kernel_param_slot(k, i)))
             continue;
         ws__fail_at(l->ctx, WS_ESPEC, &p->loc,
@@ -377,7 +393,10 @@ int ws__load_kernel(struct ws__load *l, const struct ws__node *root,
     WS_TRY(read_space(l, root, out, strings));
     WS_TRY(read_plan(l, root, out));
     WS_TRY(ws__node_need(l->ctx, root, "source", "the kernel file", &n));
-    if (source) {
+    if (ws__dialect_is_ready(out->dialect)) {
+        out->source = "";
+        WS_TRY(ws__load_ready(l, n, out));
+    } else if (source) {
         WS_TRY(ws__node_str(l->ctx, n, "a file", &out->source_file));
         out->source = ws__arena_strdup(l->arena, source);
         if (!out->source)

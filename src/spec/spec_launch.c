@@ -205,8 +205,7 @@ static int read_launch(struct ws__load *l, const struct ws__node *n,
     WS_TRY(ws__node_keys(l->ctx, n, "entry when grid block shared args",
                          "a launch"));
     WS_TRY(ws__node_need(l->ctx, n, "entry", "the launch", &c));
-    WS_TRY(ws__node_str(l->ctx, c, "a function's name", &out->entry));
-    WS_TRY(ws__node_identifier(l->ctx, c->text, &c->loc, "an entry"));
+    WS_TRY(ws__load_entry(l, c, k, out));
     WS_TRY(ws__node_need(l->ctx, n, "grid", "the launch", &c));
     WS_TRY(read_dims(l, c, k, out->grid));
     WS_TRY(ws__node_need(l->ctx, n, "block", "the launch", &c));

@@ -430,6 +430,10 @@ static int compile(struct null_device *d, const struct ws__build *b,
                    struct module *m)
 {
     ws__log(d->ctx, WS_LOG_DEBUG, "the compiler");
+    if (ws__dialect_is_ready(b->dialect))
+        return ws__fail(d->ctx, WS_EBUILD,
+                        "error: the kernel is ready-made, this device takes "
+                        "texts of its own");
     WS_TRY(parse(d, m, b->source));
     for (size_t i = 0; i < b->nentry; i++)
         if (!find_entry(m, b->entry[i]))

@@ -378,7 +378,7 @@ static int launch_hint(struct ws__ocl *d, const struct ws__build *b,
     struct ws__dev_arg arg[WS__MAX_ARGS];
     struct ws__dev_launch l = {
         .module = module,
-        .entry = hint->entry,
+        .entry = ws__plan_entry(hint),
         .arg = arg,
         .narg = hint->narg,
     };
@@ -388,10 +388,12 @@ static int launch_hint(struct ws__ocl *d, const struct ws__build *b,
     WS_TRY(ws__ocl_finish(d, WS_EDEVICE, "prepare the first launch"));
     memcpy(l.grid, hint->grid, sizeof(l.grid));
     memcpy(l.block, hint->block, sizeof(l.block));
-    ws__log(d->ctx, WS_LOG_DEBUG, "the first launch of '%s'", hint->entry);
+    ws__log(d->ctx, WS_LOG_DEBUG, "the first launch of '%s'",
+            ws__plan_entry(hint));
     if (ws__ocl_launch(d, &l, NULL) < 0 ||
         ws__ocl_finish(d, WS_ELAUNCH, "run the kernel") < 0)
-        return ws__error_prefix(d->ctx, "first launch of '%s'", hint->entry);
+        return ws__error_prefix(d->ctx, "first launch of '%s'",
+                                ws__plan_entry(hint));
     return 0;
 }
 
@@ -465,6 +467,20 @@ static int build_module(struct ws__ocl *d, const struct ws__build *b,
     return launch_hints(d, b, out->module);
 }
 
+static int refuse_dialect(struct ws__ocl *d, enum ws__dialect dialect)
+{
+    static const char *const words[] = {
+        [WS__DIALECT_CUDA] = "the kernel is CUDA C",
+        [WS__DIALECT_PTX] = "the kernel is PTX",
+        [WS__DIALECT_CUBIN] = "the kernel is a cubin",
+    };
+
+    ws__fail(d->ctx, WS_EBUILD, "error: %s, this device takes OpenCL C",
+             dialect < WS_COUNT(words) ? words[dialect]
+                                       : "the dialect is not known");
+    return ws__hint(d->ctx, "dialect: opencl or portable");
+}
+
 int ws__ocl_build(void *dev, const struct ws__build *b, struct ws__built *out)
 {
     struct ws__ocl *d = dev;
@@ -473,11 +489,8 @@ int ws__ocl_build(void *dev, const struct ws__build *b, struct ws__built *out)
     int rc;
 
     memset(out, 0, sizeof(*out));
-    if (b->dialect == WS__DIALECT_CUDA) {
-        ws__fail(d->ctx, WS_EBUILD,
-                 "error: the kernel is CUDA C, this device takes OpenCL C");
-        return ws__hint(d->ctx, "dialect: opencl or portable");
-    }
+    if (b->dialect > WS__DIALECT_OPENCL)
+        return refuse_dialect(d, b->dialect);
     options = join_options(d, b);
     if (!options)
         return d->ctx->err.code;

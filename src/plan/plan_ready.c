@@ -1,0 +1,71 @@
+/*
+ * plan_ready.c: the ready-made kernels of a pack.
+ *
+ * A pack carries what its choices run: of files that were compiled before,
+ * those of the entries' configs and of the defaults, for the types of the
+ * workloads. Section `file:K:NAME` is the file NAME of kernel K as it is.
+ */
+#include "plan/plan_tune.h"
+
+#include "base/banned.h"
+
+struct files {
+    struct ws_spec *spec;
+    struct ws__arena *a;
+    struct ws__pack_blob *blob;
+    size_t n, room;
+};
+
+static int add(struct files *f, size_t kernel, const struct ws__config *c,
+               const struct ws__workload *w)
+{
+    const struct ws__kernel *k = &f->spec->s->kernel[kernel];
+    struct ws__instance in;
+    const struct ws__source_file *file;
+    char name[WS__MAX_ENTRY];
+    const char *section;
+
+    if (!ws__dialect_is_ready(k->dialect))
+        return 0;
+    memset(&in, 0, sizeof(in));
+    for (size_t i = 0; i < k->op->naxis; i++)
+        in.vars[i].i = w->axis[i];
+    WS_TRY(ws__kernel_file(f->spec->ctx, k, c, &in, name, &file));
+    if (!file)
+        return 0;
+    section = ws__arena_printf(f->a, "file:%zu:%s", kernel, name);
+    if (!section)
+        return WS_ENOMEM;
+    for (size_t i = 0; i < f->n; i++)
+        if (!strcmp(f->blob[i].name, section))
+            return 0;
+    if (f->n == f->room)
+        return ws__fail(f->spec->ctx, WS_EBUG, "too many files");
+    f->blob[f->n++] = (struct ws__pack_blob){section, file->data, file->bytes};
+    return 0;
+}
+
+int ws__plan_ready(struct ws_spec *spec, struct ws__arena *a,
+                   struct ws__pack_content *c)
+{
+    const struct ws__spec *s = spec->s;
+    struct files f = {.spec = spec, .a = a};
+
+    f.room = c->nentry + s->nkernel * s->nworkload;
+    f.blob = ws__arena_alloc(a, f.room, sizeof(*f.blob));
+    if (!f.blob)
+        return WS_ENOMEM;
+    for (size_t i = 0; i < c->nentry; i++)
+        WS_TRY(add(&f, c->entry[i].candidate.kernel,
+                   &c->entry[i].candidate.config, c->entry[i].workload));
+    for (size_t k = 0; k < s->nkernel; k++)
+        for (size_t w = 0; w < s->nworkload; w++) {
+            struct ws__config config;
+
+            ws__config_default(&s->kernel[k], &config);
+            WS_TRY(add(&f, k, &config, &s->workload[w]));
+        }
+    c->blob = f.blob;
+    c->nblob = f.n;
+    return 0;
+}
