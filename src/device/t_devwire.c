@@ -37,6 +37,8 @@ static void put_example(struct ws__buf *out)
         .nhint = 1,
         .tensor_bytes = tensor_bytes,
         .ntensor = 2,
+        .binary = "a\0b",
+        .binary_bytes = 3,
     };
 
     ws__put_build(out, &b);
@@ -69,6 +71,8 @@ static void builds_travel(void **state)
     assert_int_equal(got.ntensor, 2);
     assert_int_equal(got.tensor_bytes[1], 200);
     assert_int_equal(got.nscratch, 0);
+    assert_int_equal(got.binary_bytes, 3);
+    assert_memory_equal(got.binary, "a\0b", 3);
     /* cut short anywhere it is refused, not read */
     for (size_t n = 0; n < b.len; n++) {
         struct ws__reader cut = {r.end - b.len, r.end - b.len + n, false};

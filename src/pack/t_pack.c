@@ -218,6 +218,35 @@ static void bad_arguments(void **state)
     refused(f, WS_EINVAL, "is not of op");
 }
 
+/* Ready-made kernels come back byte for byte. */
+static void blobs_are_kept(void **state)
+{
+    static const char bytes[] = "\177ELF\0\1\2\0\0\377";
+    const struct ws__pack_blob blob[] = {{"file:0:a.cubin", bytes,
+                                          sizeof(bytes) - 1},
+                                         {"file:1:b", "", 0}};
+    struct fixture *f = *state;
+    char dir[] = "/tmp/t_pack.XXXXXX", path[64];
+    struct wsrt_pack *p;
+    size_t n = 99;
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/p", dir);
+    f->s.content.blob = blob;
+    f->s.content.nblob = 2;
+    assert_int_equal(ws__pack_write(f->ctx, path, &f->s.content), 0);
+    assert_int_equal(wsrt_open(path, &p, NULL, 0), WSRT_OK);
+    assert_memory_equal(wsrt_text(p, "file:0:a.cubin", &n), bytes,
+                        sizeof(bytes));
+    assert_int_equal(n, sizeof(bytes) - 1);
+    assert_string_equal(wsrt_text(p, "file:1:b", &n), "");
+    assert_int_equal(n, 0);
+    assert_null(wsrt_text(p, "file:2:c", &n));
+    wsrt_close(p);
+    unlink(path);
+    rmdir(dir);
+}
+
 static int write_sample(struct ws_ctx *ctx, void *user)
 {
     struct sample s;
@@ -353,6 +382,7 @@ int main(void)
         TEST(floats_in_guards),
         TEST(bad_arguments),
         cmocka_unit_test(no_memory),
+        TEST(blobs_are_kept),
         TEST(file_appears_whole_or_not),
         TEST(no_space_no_file),
     };

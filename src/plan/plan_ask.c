@@ -24,11 +24,6 @@ struct ask {
     const char *placeholder;
 };
 
-static bool is_axis(const struct ws__op *op, const char *name)
-{
-    return op && ws__op_axis(op, name) >= 0;
-}
-
 static void put_type(struct ws__buf *b, const char *axis, enum ws__dtype t)
 {
     ws__buf_printf(b, "#define %s_IS_", axis);
@@ -53,6 +48,21 @@ static void put_axes(struct ws__buf *b, const struct ws__op *op)
             ws__buf_printf(b, "#define %s %lld\n", a->name,
                            (long long)a->value);
     }
+    for (size_t i = 0; op && i < op->nconstant; i++) {
+        ws__buf_printf(b, "#define %s ", op->constant[i].name);
+        ws__value_define(b, &op->constant[i].value);
+        ws__buf_puts(b, "\n");
+    }
+}
+
+/* Does the op give this name a value by itself? */
+static bool is_given(const struct ws__op *op, const char *name)
+{
+    int x = op ? ws__op_axis(op, name) : -1;
+
+    if (x >= 0)
+        return op->axis[x].kind != WS__AXIS_VAR;
+    return op && ws__op_name_taken(op, name);
 }
 
 static int make_text(const struct ask *a, struct ws__buf *b)
@@ -62,11 +72,8 @@ static int make_text(const struct ask *a, struct ws__buf *b)
     put_axes(b, a->in->op);
     for (size_t i = 0; i < sig->nmacro; i++) {
         const struct ws__sig_macro *m = &sig->macro[i];
-        const struct ws__op *op = a->in->op;
-        bool constant = is_axis(op, m->name) &&
-                        op->axis[ws__op_axis(op, m->name)].kind != WS__AXIS_VAR;
 
-        if (!m->value && !m->by_ifdef && !constant)
+        if (!m->value && !m->by_ifdef && !is_given(a->in->op, m->name))
             ws__buf_printf(b, "#define %s %s\n", m->name, a->placeholder);
     }
     ws__buf_puts(b, "#line 1\n");

@@ -57,11 +57,12 @@ static const struct {
     {"floor", "flops", "operations, as in 2 * M * N * K"},
     {"floor", "bytes", "bytes that must be moved"},
     {"workloads", "workloads", "the value of this axis"},
-    {"reference", "reference", "where trusted results come from"},
+    {"reference", "reference",
+     "native, {kernel: FILE} (a trusted kernel) or {python: FILE}"},
     {"kernel", "kernel", "the kernel's name"},
     {"op", "op", "the op's name, or the path of its file"},
     {"source", "source", "the source file"},
-    {"dialect", "dialect", "portable, opencl or cuda"},
+    {"dialect", "dialect", "portable, opencl, cuda, ptx or cubin"},
     {"about", "about", "a description"},
 };
 

@@ -410,7 +410,9 @@ static void put_op(struct draft *s)
     put_axes(s);
     put_tensors(s, false);
     put_tensors(s, true);
-    line(s->op, "where trusted results come from", "reference: %s", BLANK);
+    line(s->op,
+         "native, or {kernel: FILE}, a plain kernel that is surely right",
+         "reference: %s", BLANK);
     line(s->op, "terms of the longest sum, as in K; 1 without sums",
          "tolerance: {reduction: %s, accumulate: float32}", BLANK);
     put_workloads(s);
@@ -510,8 +512,9 @@ static void put_parameters(struct draft *s)
     for (size_t i = 0; i < s->d->sig->nmacro; i++) {
         const char *macro = s->d->sig->macro[i].name;
 
+        /* An op's axes and constants are defined without us. */
         if (!is_tparam(s, macro) &&
-            !(s->d->op && ws__op_axis(s->d->op, macro) >= 0))
+            !(s->d->op && ws__op_name_taken(s->d->op, macro)))
             put_macro(s, &s->d->sig->macro[i]);
     }
     if (b->len == at + strlen("parameters: # the first value is the "

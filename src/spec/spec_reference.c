@@ -151,6 +151,10 @@ static int read_kernel(struct ws__load *l, const struct ws__node *n,
     if (source)
         WS_TRY(ws__load_source_text(l, dir, file, source, &source));
     WS_TRY(ws__load_kernel(l, tree, op, file, dir, source, k));
+    if (ws__dialect_is_ready(k->dialect)) {
+        ws__node_fail(l->ctx, at, "the trusted kernel was compiled before");
+        return ws__hint(l->ctx, "a reference is a source that can be read");
+    }
     if ((c = ws__node_get(n, "config"))) {
         WS_TRY(ws__node_str(l->ctx, c, "a config", &op->trusted.config));
         if (ws__config_parse(l->ctx, k, op->trusted.config, &config) < 0)

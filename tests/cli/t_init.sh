@@ -41,6 +41,28 @@ sed -i 's/reference: ???/reference: {native: gemm}/; s/reduction: ???/reduction:
     s/\(A: {shape: \)???/\1[M, K]/; s/\(W: {shape: \)???/\1[N, K]/; s/\(C: {shape: \)???/\1[M, N]/' "$tmp/plain.op.yaml"
 expect "a space without blanks" 0 "$ws" space "$tmp/plain.yaml" --count
 
+# Blanks anywhere: in a name, inside of an expression, in a quoted text, in a file of workloads.
+mkdir -p "$tmp/b/kernels"
+cat >"$tmp/b/op.yaml" <<'YAML'
+op: b
+about: is this really right???
+axes: {M: {range: [1, 64]}, T: {types: [float32]}}
+outputs: {y: {shape: [M], dtype: T}}
+reference: {native: gemm}
+workloads: w.yaml
+YAML
+printf -- '- {M: 4, name: "why???"}\n' >"$tmp/b/w.yaml"
+expect "a question is no blank" 0 "$ws" space "$tmp/b"
+blank() { # FILE SED WORDS
+    cp -r "$tmp/b" "$tmp/c"; sed -i "$2" "$tmp/c/$1"
+    expect "blank by $2" 2 "$ws" space "$tmp/c" --json
+    check "$3" out_has "$3"; check "it has a line" grep -q '"line": [1-9]' "$tmp/out"; rm -r "$tmp/c"; }
+blank op.yaml 's/about: .*/about: ???/' "'about' is a blank"
+blank op.yaml 's/M: {range/???: {range/' "a name in 'axes'"
+blank op.yaml 's/shape: .M./shape: ["2 * ???"]/' "'shape' of tensor 'y'"
+blank op.yaml 's/1, 64/1, "???"/' "'range' of axis 'M'"
+blank w.yaml 's/M: 4/M: ???/' "'M' of entry 1 of 'workloads'"
+
 # Several functions.
 printf '__kernel void a(__global float *x) {}\n__kernel void b(__global float *x, int n) {}\n' >"$tmp/two.cl"
 OCL_ICD_VENDORS=/nonexistent expect "several functions" 2 "$ws" init "$tmp/two.cl"

@@ -48,6 +48,50 @@ static void spaces(void **state)
     assert_int_equal(n, 9);
 }
 
+/* A draft of a source that no device is asked about. */
+static int draft(struct ws_ctx *ctx, void *user)
+{
+    const char *const *path = user;
+    struct ws_init_opts o = {.size = sizeof(o),
+                             .source = path[0],
+                             .op = path[1],
+                             .force = 1};
+    struct ws_init_result *r = NULL;
+    int rc;
+
+    ctx->share_dir = ws__strdup(ctx, ".");
+    if (!ctx->share_dir)
+        return WS_ENOMEM;
+    rc = ws_init(ctx, &o, &r);
+    if (rc == 0)
+        assert_true(r->nblank > 2 && r->nfound > 1);
+    ws_init_result_free(ctx, r);
+    return rc;
+}
+
+static void drafts(void **state)
+{
+    static const char source[] =
+        "#ifndef STEP\n#define STEP 2\n#endif\ntemplate <int BM, class T>\n"
+        "__global__ void mm(const float *A, const float *w, T *C, Foo z, int M)"
+        "{ USE; }\n";
+    const char *tmp = getenv("TMPDIR");
+    char path[4096];
+    const char *user[2] = {path, NULL};
+    FILE *f;
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/wavesmith-t_draft.cu", tmp ? tmp : "/tmp");
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(source, f);
+    fclose(f);
+    assert_true(t_torture(draft, user) > 20);
+    user[1] = "gemm";
+    assert_true(t_torture(draft, user) > 30);
+    remove(path);
+}
+
 /* Errors of the same calls leave nothing behind either. */
 static void errors(void **state)
 {
@@ -77,6 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spaces),
         cmocka_unit_test(errors),
+        cmocka_unit_test(drafts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,63 @@ static void survives_without_memory(void **state)
     assert_true(t_torture(whole_life, NULL) > 5);
 }
 
+static const struct ws__arg_info *arg(const struct ws__entry_info *e, size_t i,
+                                      const char *name, const char *type)
+{
+    assert_string_equal(e->arg[i].name, name);
+    assert_string_equal(e->arg[i].type, type);
+    return &e->arg[i];
+}
+
+/* The member's words through a worker, as drafts get them. */
+static void describes_sources(void **state)
+{
+    static const char source[] =
+        "__kernel __attribute__((reqd_work_group_size(8, 4, 1)))\n"
+        "void a(__global const float *x, __global int *y, __local float *t,\n"
+        "       __constant uint *c, float4 v, ulong n) {}\n"
+        "__kernel void b(void) {}\n";
+    static const char *const option = "-cl-mad-enable";
+    struct ws__build b = {.source = source, .option = &option, .noption = 1};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__entry_info *list = NULL;
+    const struct ws__entry_info *e;
+    struct ws__device d;
+    size_t n;
+    int rc = ws__device_open(ctx, "opencl", &d);
+
+    (void)state;
+    if (rc < 0) {
+        ws_ctx_free(ctx);
+        SKIP("no OpenCL device, or the worker is not built");
+    }
+    assert_int_equal(d.ops->describe(d.self, &b, &list, &n), 0);
+    assert_int_equal(n, 2);
+    e = &list[strcmp(list[0].name, "a") != 0];
+    assert_string_equal(e->name, "a");
+    assert_int_equal(e->narg, 6);
+    assert_int_equal(e->block[0] * 100 + e->block[1] * 10 + e->block[2], 841);
+    assert_true(arg(e, 0, "x", "float*")->constant);
+    assert_int_equal(e->arg[0].space, WS__SPACE_GLOBAL);
+    assert_false(arg(e, 1, "y", "int*")->constant);
+    assert_int_equal(arg(e, 2, "t", "float*")->space, WS__SPACE_LOCAL);
+    assert_int_equal(arg(e, 3, "c", "uint*")->space, WS__SPACE_CONSTANT);
+    assert_int_equal(arg(e, 4, "v", "float4")->space, WS__SPACE_VALUE);
+    arg(e, 5, "n", "ulong");
+    ws__free(ctx, list);
+    b.source = "__kernel void a(int x) { y = COLS; }";
+    assert_int_equal(d.ops->describe(d.self, &b, &list, &n), WS_EBUILD);
+    assert_null(list);
+    assert_non_null(strstr(ws_ctx_error(ctx)->message, "undeclared"));
+    ws__device_close(&d);
+    /* A member that cannot. */
+    if (ws__device_open(ctx, "isolate:null", &d) == 0) {
+        assert_int_equal(d.ops->describe(d.self, &b, &list, &n), WS_ENOTSUP);
+        ws__device_close(&d);
+    }
+    ws_ctx_free(ctx);
+}
+
 /* --- what a compiler says ------------------------------------------------ */
 
 #define NOISE "/tmp/x/tempfile.cl:1:2: warning: unused variable\n"
@@ -224,6 +281,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(says_why_no_platform),
     cmocka_unit_test(errors_have_meanings),
     cmocka_unit_test(survives_without_memory),
+    cmocka_unit_test(describes_sources),
 };
 
 T_OCL_MAIN(tests)

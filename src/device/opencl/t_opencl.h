@@ -91,6 +91,20 @@ static inline int t_ocl_run(void *dev, uint32_t module,
     return n == 1 && s.ns > 0 ? 0 : WS_EBUG;
 }
 
+static inline int t_ocl_describe(void *dev)
+{
+    const struct ws__build b = {.source = t_ocl_source};
+    struct ws__entry_info *list;
+    size_t n;
+    int rc;
+
+    WS_TRY(ws__device_find("opencl")->describe(dev, &b, &list, &n));
+    rc =
+        n == 1 && !strcmp(list[0].name, "k") && list[0].narg == 3 ? 0 : WS_EBUG;
+    ws__free(((struct ws__ocl *)dev)->ctx, list);
+    return rc;
+}
+
 /* *step names what is being done. Leaves nothing behind. */
 static inline int t_ocl_use(void *dev, const char **step)
 {
@@ -120,6 +134,8 @@ static inline int t_ocl_use(void *dev, const char **step)
     rc = rc ? rc : ops->read(dev, buffer[0], 0, got, sizeof(got));
     for (size_t i = 0; i < T_OCL_BYTES / 4 && rc == 0; i++)
         rc = got[i] == T_OCL_ANSWER ? 0 : WS_EBUG;
+    *step = rc ? *step : "describe";
+    rc = rc ? rc : t_ocl_describe(dev);
     ops->unload(dev, module);
     for (int i = 0; i < 2; i++)
         ops->release(dev, buffer[i]);
