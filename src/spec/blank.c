@@ -95,17 +95,18 @@ static const char *want_of(const struct walk *w, const char *section)
 }
 
 /* "of tensor 'x'", "of launch 2", or nothing. */
-static void put_owner(const struct walk *w, const char *section, bool key,
-                      char *out, size_t n)
+static void put_owner(const struct walk *w, const char *section, char *out,
+                      size_t n)
 {
-    const struct ws__node *list = w->depth > 1 ? w->path[1] : NULL;
-    size_t number = 1;
+    /* A file of workloads is a list by itself. */
+    size_t at = w->path[0]->kind == WS__LIST ? 0 : 1, number = 1;
+    const struct ws__node *list = w->path[at];
 
     *out = '\0';
-    if (!list || w->depth < 3)
+    if (w->depth < at + 2)
         return;
     if (list->kind == WS__LIST) {
-        for (const struct ws__node *c = list->first; c != w->path[2];
+        for (const struct ws__node *c = list->first; c != w->path[at + 1];
              c = c->next)
             number++;
         if (!strcmp(section, "launches"))
@@ -115,7 +116,7 @@ static void put_owner(const struct walk *w, const char *section, bool key,
         return;
     }
     for (size_t i = 0; i < WS_COUNT(owners); i++)
-        if (!strcmp(owners[i].section, section) && (w->depth > 3 || key)) {
+        if (!strcmp(owners[i].section, section) && w->depth > 3) {
             snprintf(out, n, " of %s '%.64s'", owners[i].one, w->path[2]->key);
             return;
         }
@@ -133,7 +134,7 @@ static int tell(struct walk *w, bool key)
 
     for (size_t at = w->depth; at-- > 0 && !name;)
         name = w->path[at]->key;
-    put_owner(w, section, false, owner, sizeof(owner));
+    put_owner(w, section, owner, sizeof(owner));
     if (key)
         snprintf(b.subject, sizeof(b.subject), "a name in '%.64s'", section);
     else

@@ -51,6 +51,10 @@ outputs: {y: {shape: [M], dtype: T}}
 reference: {native: gemm}
 workloads: w.yaml
 YAML
+cat >"$tmp/b/kernels/k.yaml" <<'YAML'
+{kernel: k, dialect: opencl, source: k.cl, launches: [{entry: k, grid: M, block: 1, args: [y]}]}
+YAML
+echo '__kernel void k(__global float *y) { }' >"$tmp/b/kernels/k.cl"
 printf -- '- {M: 4, name: "why???"}\n' >"$tmp/b/w.yaml"
 expect "a question is no blank" 0 "$ws" space "$tmp/b"
 blank() { # FILE SED WORDS
