@@ -53,9 +53,9 @@ int ws__load_reference(struct ws__load *l, const struct ws__node *n,
 int ws__reference_inline(struct ws__load *l, const struct ws__op *op,
                          const struct ws__node *root,
                          const struct ws__node **out);
-/* Is this kernel file the op's reference? */
-bool ws__load_is_trusted(struct ws__load *l, const struct ws__op *op,
-                         const char *file);
+/* Is this kernel file the op's reference? 1 or 0. */
+int ws__load_is_trusted(struct ws__load *l, const struct ws__op *op,
+                        const char *file);
 
 /* spec_workload.c */
 int ws__load_workload_list(struct ws__load *l, const struct ws__op *op,

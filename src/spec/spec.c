@@ -345,9 +345,13 @@ static int load_kernels(struct ws__load *l, struct ws__spec *s,
         files = found;
     }
     WS_TRY(make_kernels(l, s, n));
-    for (size_t i = 0; i < n; i++)
-        if (asked || !ws__load_is_trusted(l, s->op, files[i]))
+    for (size_t i = 0; i < n; i++) {
+        int trusted = asked ? 0 : ws__load_is_trusted(l, s->op, files[i]);
+
+        WS_TRY(trusted);
+        if (!trusted)
             WS_TRY(load_kernel_file(l, s, files[i], ours && !asked));
+    }
     return 0;
 }
 

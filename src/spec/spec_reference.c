@@ -165,22 +165,22 @@ static int read_kernel(struct ws__load *l, const struct ws__node *n,
     return 0;
 }
 
-bool ws__load_is_trusted(struct ws__load *l, const struct ws__op *op,
-                         const char *file)
+int ws__load_is_trusted(struct ws__load *l, const struct ws__op *op,
+                        const char *file)
 {
     char *a = NULL, *b = NULL;
-    bool same = false;
+    int rc;
 
     if (!op->trusted.kernel || op->trusted.kernel->file == op->file)
-        return false;
-    if (ws__path_inside(l->ctx, op->dir, op->trusted.kernel->file, &a) >= 0 &&
-        ws__path_inside(l->ctx, op->dir, file, &b) >= 0)
-        same = !strcmp(a, b);
-    else
-        ws__error_clear(l->ctx);
+        return 0;
+    rc = ws__path_inside(l->ctx, op->dir, op->trusted.kernel->file, &a);
+    if (rc >= 0)
+        rc = ws__path_inside(l->ctx, op->dir, file, &b);
+    if (rc >= 0)
+        rc = !strcmp(a, b);
     ws__free(l->ctx, a);
     ws__free(l->ctx, b);
-    return same;
+    return rc;
 }
 
 /* ---- all kinds ---------------------------------------------------------- */
