@@ -122,13 +122,20 @@ def short(text):
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
 
 
+def denied(error):
+    """Does a refused system call lie below it?"""
+    while error is not None and not isinstance(error, PermissionError):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def failed(file, what, error):
     """A Fail for what the user's code raised."""
     words = traceback.format_exception_only(type(error), error)
     hint = "the traceback ends there; run the function by itself to debug it"
     if isinstance(error, ModuleNotFoundError):
         return missing(error.name or str(error), place(file, error.__traceback__))
-    if isinstance(error, PermissionError):
+    if denied(error):
         hint = "a reference may not use the network or other processes"
     if isinstance(error, MemoryError):
         hint = "use smaller workloads, or less memory in the reference"

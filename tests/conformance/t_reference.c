@@ -8,7 +8,9 @@
  * in one thread and in two, with the same bits; its results are numbers and,
  * rounded to the output's type, pass the comparison; every mutant is rejected.
  * Each kernel's default keeps its constraints on some workload, on a CPU or on
- * a GPU, and the OpenCL device finds it right.
+ * a GPU, and the OpenCL device finds it right. The same of the examples of own
+ * operators, whose references are in Python and a trusted kernel: the generic
+ * mistakes are their mutants.
  */
 #include "base/t_base.h"
 
@@ -352,7 +354,8 @@ static int check_kernel(struct ws__spec *s, struct ws_spec *open,
         struct ws_run_opts o = {.size = sizeof(o),
                                 .device = "opencl",
                                 .kernel = k->name,
-                                .seed = 3};
+                                .seed = 3,
+                                .trust_python = 1};
         struct ws_check_result r;
         const struct ws__workload *w = smallest(s, i);
         int rc;
@@ -395,6 +398,114 @@ static void kernels(void **state)
     }
 }
 
+/* ---- references of users ------------------------------------------------ */
+
+static const char *const examples[] = {"examples/own-op",
+                                       "examples/own-op-kernel"};
+
+static struct ws__spec *load_example(const char *path)
+{
+    static const struct ws__spec_opts opts = {.share_dir = "."};
+    struct ws__spec *s;
+
+    if (ws__spec_load(ctx, path, &opts, &s) < 0)
+        fail_msg("%s: %s", path, ws_ctx_error(ctx)->message);
+    return s;
+}
+
+/* Skips if the packages are not there. */
+static void need_numpy(void)
+{
+    struct ws__spec *s = load_example(examples[0]);
+    struct ws__instance in;
+    struct ws__problem *p;
+    struct ws__reference *r;
+    int rc;
+
+    assert_int_equal(ws__instance_make(ctx, s->op, smallest(s, 0), &in), 0);
+    assert_int_equal(ws__reference_open(ctx, s->op, 1, LIMIT_NS, &r), 0);
+    assert_int_equal(ws__problem_new(ctx, &in, &p), 0);
+    assert_int_equal(ws__problem_fill(p, r, 1, 1), 0);
+    rc = ws__reference_run(r, p);
+    ws__problem_free(p);
+    ws__reference_close(r);
+    ws__spec_free(s);
+    if (rc < 0 && strstr(ws_ctx_error(ctx)->hint, "WAVESMITH_PYTHON"))
+        SKIP("%s", ws_ctx_error(ctx)->message);
+    assert_int_equal(rc, 0);
+}
+
+static void check_python(struct ws__reference *r, const struct ws__op *op,
+                         const struct ws__workload *w, uint64_t seed)
+{
+    struct truth t = {.p = NULL};
+
+    assert_int_equal(ws__instance_make(ctx, op, w, &t.in), 0);
+    must(ws__problem_new(ctx, &t.in, &t.p), &t.in, "memory");
+    must(ws__problem_fill(t.p, r, seed, 1), &t.in, "filling");
+    must(ws__reference_run(r, t.p), &t.in, "running");
+    keep_truth(&t);
+    must(ws__reference_run(r, t.p), &t.in, "running again");
+    same_bits(&t);
+    if (!accepted(&t))
+        no(&t.in, "the rounded reference is rejected");
+    must(ws__reference_admit(ctx, t.p), &t.in, "admitting");
+    for (size_t i = 0; i < op->ntensor; i++) {
+        ws__free(ctx, t.want[i]);
+        ws__free(ctx, t.got[i]);
+    }
+    ws__problem_free(t.p);
+}
+
+static void check_odd(const struct ws__spec *s, struct ws__rng *rng)
+{
+    struct ws__reference *r;
+    struct ws__workload w;
+
+    assert_int_equal(ws__reference_open(ctx, s->op, 2, LIMIT_NS, &r), 0);
+    for (size_t i = 0; i < ODD; i++) {
+        assert_true(odd_workload(s, rng, &w));
+        check_python(r, s->op, &w, 300 + i);
+    }
+    ws__reference_close(r);
+}
+
+static void python_references(void **state)
+{
+    struct ws__rng rng;
+
+    (void)state;
+    need_numpy();
+    ws__rng_seed(&rng, 11);
+    for (size_t e = 0; e < WS_COUNT(examples); e++) {
+        struct ws__spec *s = load_example(examples[e]);
+
+        if (s->op->python.text)
+            check_odd(s, &rng);
+        ws__spec_free(s);
+    }
+}
+
+static void own_operators(void **state)
+{
+    int rc = 0;
+
+    (void)state;
+    need_numpy();
+    for (size_t e = 0; e < WS_COUNT(examples) && !rc; e++) {
+        struct ws__spec *s = load_example(examples[e]);
+        struct ws_spec *open = NULL;
+
+        assert_int_equal(ws_spec_open(ctx, examples[e], NULL, &open), 0);
+        for (size_t k = 0; k < s->nkernel && !rc; k++)
+            rc = check_kernel(s, open, &s->kernel[k]);
+        ws_spec_free(open);
+        ws__spec_free(s);
+    }
+    if (rc < 0)
+        SKIP("%s", ws_ctx_error(ctx)->message);
+}
+
 static int setup(void **state)
 {
     static char exe[512], cache[600];
@@ -403,6 +514,9 @@ static int setup(void **state)
                             .cache_dir = cache};
 
     (void)state;
+    o.python = getenv("WAVESMITH_PYTHON");
+    if (!o.python)
+        o.python = "/usr/bin/python3";
     if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) <= 0)
         return -1;
     /* Driver caches beside the test, so that a second run is quick. */
@@ -421,9 +535,9 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(references),
-        cmocka_unit_test(defaults),
-        cmocka_unit_test(kernels),
+        cmocka_unit_test(references),    cmocka_unit_test(defaults),
+        cmocka_unit_test(kernels),       cmocka_unit_test(python_references),
+        cmocka_unit_test(own_operators),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
