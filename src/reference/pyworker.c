@@ -16,15 +16,20 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/sandbox.h"
+#include "base/confine.h"
 
 #include "base/banned.h"
 
 #define MAX_START ((size_t)1 << 16)
 #define MAX_ENV 32
 #define MIN_MEMORY ((uint64_t)4 << 30)
+#define MAX_FILES 256
+/* What is printed goes to a file; no more of it is ever shown. */
+#define MAX_FILE_BYTES ((rlim_t)16 << 20)
 #define THREAD_MEMORY ((uint64_t)256 << 20) /* stacks and arenas: reserved */
 
 /* Taken over: where Python and its libraries are. */
@@ -54,6 +59,56 @@ static uint64_t memory_limit(unsigned threads)
         pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 2 : 0;
 
     return (half > MIN_MEMORY ? half : MIN_MEMORY) + threads * THREAD_MEMORY;
+}
+
+static int lower_limits(struct ws_ctx *ctx, unsigned threads)
+{
+    const struct {
+        int which;
+        rlim_t limit;
+        const char *name;
+    } limits[] = {
+        {RLIMIT_AS, memory_limit(threads), "of memory"},
+        {RLIMIT_NOFILE, MAX_FILES, "of open files"},
+        {RLIMIT_FSIZE, MAX_FILE_BYTES, "of the size of files"},
+        {RLIMIT_CORE, 0, "of core files"},
+    };
+
+    for (size_t i = 0; i < WS_COUNT(limits); i++) {
+        struct rlimit r;
+
+        if (getrlimit(limits[i].which, &r) < 0)
+            return ws__sys_fail(ctx, errno, "read the limit %s",
+                                limits[i].name);
+        if (r.rlim_max == RLIM_INFINITY || r.rlim_max > limits[i].limit)
+            r.rlim_max = limits[i].limit;
+        r.rlim_cur = r.rlim_max;
+        if (setrlimit(limits[i].which, &r) < 0)
+            return ws__sys_fail(ctx, errno, "set the limit %s", limits[i].name);
+    }
+    return 0;
+}
+
+/* A kernel without Landlock leaves files as they are; without the filter
+ * there is no reference. That it holds is tried before it is believed. */
+static int confine(struct ws_ctx *ctx)
+{
+    static const char *const writable[] = {NULL};
+    int rc = ws__confine(ctx, writable), fd;
+
+    if (rc < 0 && rc != WS_ENOTSUP)
+        return rc;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 && errno == EPERM)
+        return 0;
+    if (fd >= 0)
+        close(fd);
+    if (rc >= 0)
+        ws__fail(ctx, WS_EACCES, "the system does not keep to it");
+    ws__error_prefix(ctx, "cannot deny sockets to a reference");
+    ctx->err.code = WS_EACCES;
+    return ws__hint(ctx, "the system must allow seccomp filters; a container "
+                         "may forbid them");
 }
 
 static int make_env(struct ws__arena *a, unsigned threads, char **env)
@@ -86,8 +141,8 @@ static int become(struct ws_ctx *ctx, struct ws__arena *a, const char *python,
     char *env[MAX_ENV];
 
     WS_TRY(make_env(a, threads, env));
-    WS_TRY(ws__sandbox_limits(ctx, memory_limit(threads)));
-    WS_TRY(ws__sandbox_no_sockets(ctx));
+    WS_TRY(lower_limits(ctx, threads));
+    WS_TRY(confine(ctx));
     execvpe(python, (char *const *)argv, env);
     ws__fail(ctx, WS_EREFERENCE, "cannot start Python '%s': %s", python,
              strerror(errno));

@@ -17,7 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/sandbox.h"
 #include "reference/refpriv.h"
 
 #define LIMIT_NS 60000000000u
@@ -443,18 +442,20 @@ static const char raw_calls[] =
     "    ctypes.set_errno(0)\n"
     "    r = libc.syscall(ctypes.c_long(n), 1, 1, 0, 0, 0, 0)\n"
     "    assert r == -1 and ctypes.get_errno() == 1, (n, r)\n"
-    "if x86:\n"
-    "    import mmap\n"
-    "    code = mmap.mmap(-1, 4096, prot=7)\n"
-    "    # push rbx; mov eax, edi; mov ebx, 2; mov ecx, 1; xor edx, edx;\n"
-    "    # int 0x80; pop rbx; ret\n"
-    "    code.write(bytes.fromhex('5389f8bb02000000b90100000031d2cd805bc3'))\n"
-    "    at = ctypes.addressof(ctypes.c_char.from_buffer(code))\n"
-    "    call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(at)\n"
-    "    for n in (359, 102, 20):  # socket, socketcall, getpid\n"
-    "        r = call(n)\n"
-    "        assert r in (-1, -38), (n, r)\n"
     "def run(A, s):\n    return A * s\n";
+
+/* getpid of i386 on x86-64, through int 0x80. */
+static const char other_abi[] =
+    "import ctypes, mmap\n"
+    "code = mmap.mmap(-1, 4096, prot=7)\n"
+    "code.write(bytes.fromhex('b814000000cd80c3'))\n"
+    "at = ctypes.addressof(ctypes.c_char.from_buffer(code))\n"
+    "ctypes.CFUNCTYPE(ctypes.c_int)(at)()\n" GOOD;
+
+/* Files that are open may be written to, /dev/null as well; no others. */
+static const char writes[] = "import os\n"
+                             "open('/dev/null', 'w').write('x')\n"
+                             "open('/tmp/ws_pyref_file', 'w')\n" GOOD;
 
 static void sockets_are_denied(void **state)
 {
@@ -472,6 +473,27 @@ static void sockets_are_denied(void **state)
     make(&f, WS__DT_F32, raw_calls);
     if (run_once(ctx, &f, LIMIT_NS, NULL) < 0)
         fail_msg("%s", ws_ctx_error(ctx)->message);
+#if defined(__x86_64__)
+    make(&f, WS__DT_F32, other_abi);
+    assert_int_equal(run_once(ctx, &f, LIMIT_NS, NULL), WS_EREFERENCE);
+    if (!strstr(ws_ctx_error(ctx)->message, "signal 31"))
+        fail_msg("%s", ws_ctx_error(ctx)->message);
+#endif
+}
+
+static void files_are_not_written(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    need_numpy();
+    if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 1)
+        SKIP("the kernel has no Landlock");
+    make(&f, WS__DT_F32, writes);
+    assert_int_equal(run_once(ctx, &f, LIMIT_NS, NULL), WS_EREFERENCE);
+    if (!strstr(ws_ctx_error(ctx)->message, "PermissionError") ||
+        !strstr(ws_ctx_error(ctx)->message, "ref.py:3"))
+        fail_msg("%s", ws_ctx_error(ctx)->message);
 }
 
 /* In a child whose system refuses filters, as some containers do. */
@@ -479,10 +501,7 @@ static int without_filters(void)
 {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                 offsetof(struct seccomp_data, args[0])),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECCOMP, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
@@ -615,6 +634,7 @@ int main(void)
         cmocka_unit_test(missing_parts_are_named),
         cmocka_unit_test(missing_packages_are_named),
         cmocka_unit_test(sockets_are_denied),
+        cmocka_unit_test(files_are_not_written),
         cmocka_unit_test(no_filter_no_reference),
         cmocka_unit_test(memory_may_fail),
     };
