@@ -162,6 +162,10 @@ class Reference:
         self.torch_wanted = r.u32() != 0
         threads, self.cpu_s = r.u32(), r.u64()
         self.axes = [(r.text(), r.u32() != 0) for _ in range(r.u32())]
+        self.constants = {}
+        for _ in range(r.u32()):
+            name, whole, value = r.text(), r.u32(), r.take("d")
+            self.constants[name] = int(value) if whole else value
         self.tensors = [(r.text(), r.u32() != 0) for _ in range(r.u32())]
         self.dtypes = {}
         while (code := r.u32()) != 0:
@@ -208,18 +212,17 @@ class Reference:
             )
         return fn
 
-    def wanted_axes(self, values):
-        """Arguments after the inputs: parameters that bear an axis' name."""
+    def wanted(self, axes):
+        """Arguments after the inputs: parameters that bear the name of an axis
+        or of a constant."""
         try:
             names = set(inspect.signature(self.fn).parameters)
         except (TypeError, ValueError):
             return {}
-        inputs = {name for name, _ in self.tensors}
-        return {
-            name: self.dtypes.get(v, v) if is_type else v
-            for (name, is_type), v in zip(self.axes, values)
-            if name in names and name not in inputs
-        }
+        known = dict(self.constants)
+        for (name, is_type), v in zip(self.axes, axes):
+            known[name] = self.dtypes.get(v, v) if is_type else v
+        return {name: v for name, v in known.items() if name in names}
 
 
 # ---- tensors ----------------------------------------------------------------
@@ -370,7 +373,7 @@ def run(ref, data, inputs, results):
     limit_processor(ref.cpu_s)
     what = f"'{ref.function}' of '{ref.file}'"
     try:
-        returned = ref.fn(*args, **ref.wanted_axes(axes))
+        returned = ref.fn(*args, **ref.wanted(axes))
     except BaseException as e:
         raise failed(ref.file, what, e) from e
     try:

@@ -103,6 +103,14 @@ static void put_setup(struct ws__buf *b, const struct ws__op *op,
         ws__put_str(b, op->axis[i].name);
         ws__put_u32(b, op->axis[i].kind == WS__AXIS_TYPE);
     }
+    ws__put_u32(b, (uint32_t)op->nconstant);
+    for (size_t i = 0; i < op->nconstant; i++) {
+        const struct ws__value *v = &op->constant[i].value;
+
+        ws__put_str(b, op->constant[i].name);
+        ws__put_u32(b, v->type != WS__FLOAT);
+        ws__put_f64(b, v->type == WS__FLOAT ? v->u.f : (double)v->u.i);
+    }
     ws__put_u32(b, (uint32_t)op->ntensor);
     for (size_t i = 0; i < op->ntensor; i++) {
         ws__put_str(b, op->tensor[i].name);

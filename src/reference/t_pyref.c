@@ -64,6 +64,13 @@ static void make(struct fixture *f, enum ws__dtype t, const char *text)
     f->op.axis[1].name = "N";
     f->op.axis[2].name = "T";
     f->op.axis[2].kind = WS__AXIS_TYPE;
+    f->op.nconstant = 2;
+    f->op.constant[0].name = "EPS";
+    f->op.constant[0].value.type = WS__FLOAT;
+    f->op.constant[0].value.u.f = 0.1;
+    f->op.constant[1].name = "TOPK";
+    f->op.constant[1].value.type = WS__INT;
+    f->op.constant[1].value.u.i = 8;
     f->op.ntensor = 3;
     for (size_t i = 0; i < 3; i++) {
         f->op.tensor[i].name = names[i];
@@ -267,6 +274,10 @@ static const char *const harmless[] = {
     "    except EOFError:\n        input_ended = True\n"
     "    assert input_ended\n    return A * s\n",
     "def run(A, s):\n    return [A * s]\n",
+    ("def run(A, s, EPS, TOPK=1, M=0, more=3):\n"
+     "    assert (EPS, TOPK, M, more) == (0.1, 8, 3, 3)\n"
+     "    assert isinstance(TOPK, int) and isinstance(M, int)\n"
+     "    return A * s\n"),
     "def run(A, s):\n    return {'C': A * s, 'more': 1}\n",
     "def run(A, s):\n    return (A * s).tolist()\n",
     "import os\nassert 'SECRET' not in os.environ and os.getcwd() == '/tmp'\n"

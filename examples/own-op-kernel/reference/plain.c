@@ -1,3 +1,7 @@
+/*
+ * plain.c: the reference of rms_norm: one thread a row, from left to right.
+ * Nothing is shared, kept or reordered, so that it can be checked by eye.
+ */
 #include "ws_dialect.h"
 
 #if T_IS_FLOAT64
@@ -6,9 +10,9 @@ typedef double real;
 typedef float real;
 #endif
 
-/* One thread a row, from left to right. */
 WS_KERNEL_BLOCK(1, 1, 1)
-void plain(WS_GLOBAL const real *x, WS_GLOBAL const real *w, WS_GLOBAL real *y, int n)
+void plain(WS_GLOBAL const real *x, WS_GLOBAL const real *w, WS_GLOBAL real *y,
+           int n)
 {
     const size_t at = (size_t)ws_block_x() * n;
     real sum = 0;
