@@ -189,7 +189,8 @@ int ws__plan_need_op(struct ws_spec *spec, const char *command)
                  "operator that could be run",
                  command, s->path);
         return ws__hint(spec->ctx, "give a kernel file or an op folder; "
-                                   "'wavesmith space' reads T1 files");
+                                   "'wavesmith space' and 'tune "
+                                   "--recordings' read T1 files");
     }
     if (!s->nkernel) {
         ws__fail(spec->ctx, WS_EINVAL, "cannot %s '%s': it has no kernels",
@@ -209,11 +210,26 @@ void ws__plan_bind(struct ws_spec *spec, struct ws__measure *m)
         ws__kernel_bind(&spec->s->kernel[i], ws__measure_device(m)->id.is_cpu);
 }
 
+/* A kernel without one is a space that recordings know. */
+static int need_sources(struct ws_spec *spec)
+{
+    for (size_t k = 0; k < spec->s->nkernel; k++) {
+        if (spec->s->kernel[k].source)
+            continue;
+        ws__fail(spec->ctx, WS_EINVAL, "kernel '%s' has no source to run",
+                 spec->s->kernel[k].name);
+        return ws__hint(spec->ctx, "'wavesmith tune --recordings FILE' "
+                                   "searches in results on record");
+    }
+    return 0;
+}
+
 int ws__plan_measure_opts(struct ws_spec *spec, const char *cache,
                           struct ws__measure_opts *o)
 {
     struct ws_ctx *ctx = spec->ctx;
 
+    WS_TRY(need_sources(spec));
     WS_TRY(ws__plan_cache_mode(ctx, cache, &o->cache));
     WS_TRY(ws__reference_allowed(ctx, spec->s->op, o->trust_python));
     if (!ctx->cache_dir) {

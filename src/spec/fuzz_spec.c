@@ -24,7 +24,7 @@ static void use(struct ws_ctx *ctx, const struct ws__spec *s)
 
     memset(vars, 0, sizeof(vars));
     ws__config_default(k, &c);
-    if (!s->op)
+    if (!s->op || !k->source)
         return;
     for (size_t i = 0; i < s->op->naxis; i++)
         w.axis[i] = s->op->axis[i].value ? s->op->axis[i].value : 64;

@@ -322,9 +322,31 @@ static int read_plan(struct ws__load *l, const struct ws__node *root,
     if (n)
         WS_TRY(ws__load_scratch(l, n, k));
     WS_TRY(ws__node_need(l->ctx, root, "launches", "the kernel file", &n));
-    WS_TRY(ws__load_launches(l, n, k));
-    if ((n = ws__node_get(root, "wave")))
-        WS_TRY(read_wave(l, n, k));
+    return ws__load_launches(l, n, k);
+}
+
+/* Neither source nor launches: a space over the op's axes, whose results are
+ * known from recordings. */
+static bool is_space(const struct ws__node *root)
+{
+    return !ws__node_get(root, "source") && !ws__node_get(root, "launches");
+}
+
+static int check_space(struct ws__load *l, const struct ws__node *root)
+{
+    static const char *const keys[] = {"include", "options", "specialize",
+                                       "scratch"};
+
+    for (size_t i = 0; i < WS_COUNT(keys); i++) {
+        const struct ws__node *n = ws__node_get(root, keys[i]);
+
+        if (!n)
+            continue;
+        ws__fail_at(l->ctx, WS_ESPEC, &n->key_loc,
+                    "'%s' without a source and launches", keys[i]);
+        return ws__hint(l->ctx, "give both, or leave it out: a kernel that "
+                                "has neither is a space for recordings");
+    }
     return 0;
 }
 
@@ -391,7 +413,16 @@ int ws__load_kernel(struct ws__load *l, const struct ws__node *root,
     WS_TRY(read_view(l, root, out));
     WS_TRY(read_head(l, root, out));
     WS_TRY(read_space(l, root, out, strings));
-    WS_TRY(read_plan(l, root, out));
+    if (is_space(root))
+        WS_TRY(check_space(l, root));
+    else
+        WS_TRY(read_plan(l, root, out));
+    if ((n = ws__node_get(root, "wave")))
+        WS_TRY(read_wave(l, n, out));
+    if (is_space(root)) {
+        out->hash = ws__kernel_meaning(out);
+        return 0;
+    }
     WS_TRY(ws__node_need(l->ctx, root, "source", "the kernel file", &n));
     if (ws__dialect_is_ready(out->dialect)) {
         out->source = "";

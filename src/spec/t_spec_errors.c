@@ -411,6 +411,41 @@ static void the_good_ones_load(void **state)
                      0);
 }
 
+/* Neither source nor launches: a space over axes, for recordings. */
+static void space_only(void **state)
+{
+    static const char op[] = "op: gemm\naxes: {M: var}\n"
+                             "outputs: {C: {shape: [M], dtype: float32}}\n";
+    const char *kernel = "kernel: k\nop: gemm\nparameters: {B: [1, 2]}\n"
+                         "constraints: [B <= M]\nwave: {grid: M * B}\n";
+    const char *odd[] = {"kernel: k\nop: gemm\nscratch: {t: 4}\n",
+                         "kernel: k\nop: gemm\noptions: []\n"};
+    struct ws__spec *s;
+    char *op_out, *kernel_out, *source;
+    struct ws__config c;
+
+    (void)state;
+    assert_int_equal(ws__spec_from_text(ctx, op, &kernel, NULL, 1, &s), 0);
+    assert_null(s->kernel[0].source);
+    assert_int_equal(s->kernel[0].nlaunch, 0);
+    assert_non_null(s->kernel[0].wave_grid);
+    ws__config_default(&s->kernel[0], &c);
+    assert_int_equal(ws__kernel_source(ctx, &s->kernel[0], &c, NULL, &source),
+                     WS_ESPEC);
+    assert_int_equal(ws__spec_to_text(s, 0, &op_out, &kernel_out), 0);
+    assert_null(strstr(kernel_out, "source"));
+    ws__free(ctx, op_out);
+    ws__free(ctx, kernel_out);
+    ws__spec_free(s);
+    for (size_t i = 0; i < WS_COUNT(odd); i++) {
+        assert_int_equal(ws__spec_from_text(ctx, op, &odd[i], NULL, 1, &s),
+                         WS_ESPEC);
+        assert_int_equal(ws_ctx_error(ctx)->line, 3);
+        assert_non_null(strstr(ws_ctx_error(ctx)->message,
+                               "without a source and launches"));
+    }
+}
+
 /* A parameter that changes neither text nor launches is a mistake. */
 static void unused_parameters(void **state)
 {
@@ -594,6 +629,7 @@ int main(void)
         cmocka_unit_test(broken_ops),
         cmocka_unit_test(broken_kernels),
         cmocka_unit_test(broken_workloads),
+        cmocka_unit_test(space_only),
         cmocka_unit_test(unused_parameters),
         cmocka_unit_test(foreign_spaces),
         cmocka_unit_test(syntax),
