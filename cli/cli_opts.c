@@ -115,7 +115,9 @@ static void report(struct cli *c, const struct ws_error *e)
         fputc(':', stderr);
     }
     if (e->line)
-        fprintf(stderr, "%u:%u:", e->line, e->column);
+        fprintf(stderr, "%u:", e->line);
+    if (e->line && e->column)
+        fprintf(stderr, "%u:", e->column);
     fputs(e->file[0] || e->line ? " " : "", stderr);
     put_words(e->message);
     if (e->hint[0]) {

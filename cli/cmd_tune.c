@@ -113,6 +113,7 @@ static void put_recordings(json_t *doc, const struct ws_tune_result *r)
     cli_put(j, "results", json_integer((json_int_t)r->recorded));
     cli_put(j, "foreign", json_integer((json_int_t)r->foreign));
     cli_put(j, "foreign_why", cli_text(r->foreign_why));
+    cli_put(j, "geomean_regret", cli_real(r->geomean_regret));
     cli_put(j, "missed", json_integer((json_int_t)r->missed));
     cli_put(j, "unfinished", json_boolean(r->unfinished));
     cli_put(doc, "recordings", j);
@@ -243,6 +244,14 @@ static void print_verdicts(const struct ws_tune_result *r)
 /* Nothing was measured, and the words say so. */
 static void print_recordings(const struct ws_tune_result *r)
 {
+    size_t known = 0;
+
+    for (size_t i = 0; i < r->nrow; i++)
+        known += r->row[i].oracle_ns > 0 && r->row[i].config;
+    if (known)
+        printf("choices over the best recorded: %.2f%% (geometric mean over "
+               "%zu workloads)\n",
+               r->geomean_regret * 100, known);
     printf("%llu questions answered from recordings, defaults and pairs "
            "included (%llu by the store); nothing was measured\n",
            (unsigned long long)r->trials, (unsigned long long)r->reused);

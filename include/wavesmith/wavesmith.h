@@ -316,7 +316,8 @@ struct ws_tune_result {
     const char *recordings;
     uint64_t recorded, foreign, missed;
     char foreign_why[256];
-    int unfinished; /* the file broke off; what is whole was used */
+    int unfinished;        /* the file broke off; what is whole was used */
+    double geomean_regret; /* over the rows that have one; 0: none has */
 };
 
 WS_API int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,

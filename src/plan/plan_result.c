@@ -8,6 +8,7 @@
 #include "plan/plan_tune.h"
 
 #include <jansson.h>
+#include <math.h>
 
 #include "base/fs.h"
 #include "base/banned.h"
@@ -393,6 +394,9 @@ static void fill_recorded(const struct ws__recorded *rec, const char *path,
                           struct ws_tune_row *row, size_t n,
                           struct ws_tune_result *r)
 {
+    double sum = 0;
+    size_t known = 0;
+
     r->recordings = path;
     r->recorded = rec->report->used;
     r->foreign = rec->report->foreign;
@@ -402,9 +406,13 @@ static void fill_recorded(const struct ws__recorded *rec, const char *path,
     for (size_t w = 0; w < n; w++) {
         row[w].confirmed = 0;
         row[w].oracle_ns = rec->oracle_ns[w];
-        if (row[w].oracle_ns > 0 && row[w].best_ns > 0)
-            row[w].regret = row[w].best_ns / row[w].oracle_ns - 1;
+        if (!(row[w].oracle_ns > 0) || !(row[w].best_ns > 0))
+            continue;
+        row[w].regret = row[w].best_ns / row[w].oracle_ns - 1;
+        sum += log(row[w].best_ns / row[w].oracle_ns);
+        known++;
     }
+    r->geomean_regret = known ? exp(sum / (double)known) - 1 : 0;
 }
 
 int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
