@@ -1,10 +1,14 @@
 /*
  * t_public.c: the public interface while memory runs out: every allocation of
- * opening a specification, reporting and walking its space fails in turn; the
- * code is WS_ENOMEM, nothing leaks, nothing crashes. What runs devices is
- * tortured beside its code.
+ * opening a specification, reporting and walking its space, and of a tune on
+ * recordings fails in turn; the code is WS_ENOMEM, nothing leaks, nothing
+ * crashes. What runs devices is tortured beside its code.
  */
 #include "base/t_base.h"
+
+#include <unistd.h>
+
+#include "base/fs.h"
 
 #define SPEC "examples/own-kernel/my_gemm.yaml"
 
@@ -92,6 +96,71 @@ static void drafts(void **state)
     remove(path);
 }
 
+static char dir[40];
+
+static const char *const names[] = {"s.db", "s.db-wal", "s.db-shm", "t1.json",
+                                    "r.csv"};
+static char paths[WS_COUNT(names)][80];
+
+/* The same string for the same name, for ever. */
+static const char *at(const char *name)
+{
+    size_t i = 0;
+
+    while (strcmp(names[i], name) != 0)
+        i++;
+    snprintf(paths[i], sizeof(paths[i]), "%s/%s", dir, name);
+    return paths[i];
+}
+
+static const char t1[] =
+    "{\"ConfigurationSpace\": {\"TuningParameters\": [{\"Name\": \"B\", "
+    "\"Values\": [1, 2, 4]}]}}";
+static const char csv[] = "B,time_us,status\n1,2,ok\n4,1,ok\n2,,compile\n";
+
+static int tune(struct ws_ctx *ctx, void *user)
+{
+    struct ws_tune_opts o = {.size = sizeof(o),
+                             .recordings = at("r.csv"),
+                             .store = at("s.db"),
+                             .strategy = "grid"};
+    struct ws_tune_result *r = NULL;
+    struct ws_spec *spec = NULL;
+    int rc;
+
+    (void)user;
+    unlink(at("s.db"));
+    unlink(at("s.db-wal"));
+    unlink(at("s.db-shm"));
+    WS_TRY_DONE(ws__fs_write(ctx, at("t1.json"), t1, strlen(t1)));
+    WS_TRY_DONE(ws__fs_write(ctx, at("r.csv"), csv, strlen(csv)));
+    WS_TRY_DONE(ws_spec_open(ctx, at("t1.json"), NULL, &spec));
+    WS_TRY_DONE(ws_tune(spec, &o, &r));
+    if (r->stopped) {
+        rc = r->stopped;
+    } else {
+        assert_true(r->row->best_ns == 1000 && r->row->oracle_ns == 1000);
+        assert_string_equal(r->row->config, "B=4");
+        assert_int_equal(r->row->verdicts[2], 1);
+    }
+done:
+    ws_tune_result_free(ctx, r);
+    ws_spec_free(spec);
+    return rc;
+}
+
+static void recordings(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof(dir), "%s/t_public_XXXXXX",
+             access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+    assert_non_null(mkdtemp(dir));
+    assert_true(t_torture(tune, NULL) > 60);
+    for (size_t i = 0; i < WS_COUNT(names); i++)
+        unlink(at(names[i]));
+    assert_int_equal(rmdir(dir), 0);
+}
+
 /* Errors of the same calls leave nothing behind either. */
 static void errors(void **state)
 {
@@ -122,6 +191,7 @@ int main(void)
         cmocka_unit_test(spaces),
         cmocka_unit_test(errors),
         cmocka_unit_test(drafts),
+        cmocka_unit_test(recordings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
