@@ -48,11 +48,8 @@ static bool is_database(const char *path)
 }
 
 struct loading {
-    struct ws_ctx *ctx;
     struct ws__recordings *r;
-    const char *path;
     struct ws__hash device;
-    uint64_t n;
 };
 
 static int load_trial(void *user, const struct ws__run *run,
@@ -61,37 +58,60 @@ static int load_trial(void *user, const struct ws__run *run,
     struct loading *l = user;
 
     (void)q;
-    if (l->n && !ws__hash_eq(run->device, l->device)) {
-        ws__fail(l->ctx, WS_EINVAL,
-                 "'%s' holds trials of more than one device or setting",
-                 l->path);
-        return ws__hint(l->ctx, "trials of different identity never mix; give "
-                                "a store of one");
+    return ws__hash_eq(run->device, l->device)
+               ? ws__recordings_add_trial(l->r, t)
+               : 0;
+}
+
+/* The one device of a store. What was measured goes before what a tune on
+ * recordings left there. */
+static int choose_device(struct ws_ctx *ctx, const char *path,
+                         const struct ws__store_device *list, size_t n,
+                         const struct ws__store_device **out)
+{
+    size_t chosen = 0, measured = 0;
+
+    for (size_t i = 0; i < n; i++)
+        measured += strcmp(list[i].family, "recordings") != 0;
+    for (size_t i = 0; i < n; i++) {
+        if (measured && !strcmp(list[i].family, "recordings"))
+            continue;
+        chosen++;
+        *out = &list[i];
     }
-    l->device = run->device;
-    l->n++;
-    return ws__recordings_add_trial(l->r, t);
+    if (chosen == 1)
+        return 0;
+    if (!chosen)
+        return ws__fail(ctx, WS_EINVAL, "'%s' holds no trials", path);
+    ws__fail(ctx, WS_EINVAL,
+             "'%s' holds trials of more than one device or setting", path);
+    return ws__hint(ctx, "trials of different identity never mix; give a "
+                         "store of one");
 }
 
 static int load_store(struct ws_ctx *ctx, const char *path,
                       struct ws__recordings *r,
                       struct ws__results_report *report)
 {
-    struct loading l = {.ctx = ctx, .r = r, .path = path};
+    struct ws__store_device *list = NULL;
+    const struct ws__store_device *d = NULL;
+    struct loading l = {.r = r};
     struct ws__store *s;
-    char device[80], hex[33];
+    size_t n;
     int rc;
 
     WS_TRY(ws__store_open(ctx, path, true, &s));
-    rc = ws__store_each(s, load_trial, &l);
-    ws__store_close(s);
-    WS_TRY(rc);
-    ws__hash_hex(l.device, hex);
-    snprintf(device, sizeof(device), "trials of identity %s", hex);
-    snprintf(report->device, sizeof(report->device), "%s", device);
+    WS_TRY_DONE(ws__store_devices(s, &list, &n));
+    WS_TRY_DONE(choose_device(ctx, path, list, n, &d));
+    l.device = d->hash;
+    WS_TRY_DONE(ws__store_each(s, load_trial, &l));
+    snprintf(report->device, sizeof(report->device), "%s", d->device);
     report->format = "store";
     report->used = ws__recordings_count(r);
-    return 0;
+done:
+    ws__free(ctx, list);
+    ws__store_close(s);
+    return rc;
 }
 
 /* --- opening ---------------------------------------------------------------

@@ -29,6 +29,15 @@ int ws__store_each(struct ws__store *s,
                              const struct ws__trial *t),
                    void *user);
 
+/* The devices of all runs, in the order of their first run; words are empty
+ * where nobody told them. ws__free the list. */
+struct ws__store_device {
+    struct ws__hash hash;
+    char family[32], device[128];
+};
+int ws__store_devices(struct ws__store *s, struct ws__store_device **list,
+                      size_t *n);
+
 /* A trial with all that it belongs to. */
 struct ws__store_row {
     struct ws__run run;
