@@ -94,10 +94,36 @@ static int code_of_errno(int e)
     }
 }
 
+static bool was_full(sqlite3_file *f)
+{
+    int e = 0;
+
+    if (!f || !f->pMethods ||
+        f->pMethods->xFileControl(f, SQLITE_FCNTL_LAST_ERRNO, &e) != SQLITE_OK)
+        return false;
+    return code_of_errno(e) == WS_EFULL;
+}
+
+/* SQLite calls only ENOSPC full. What a quota or a limit of the size of files
+ * stopped is known to the file, while errno has gone through its cleaning up
+ * by then. */
+static bool no_space(sqlite3 *db, int rc)
+{
+    sqlite3_file *file = NULL, *log = NULL;
+
+    if (rc != SQLITE_IOERR_WRITE && rc != SQLITE_IOERR_TRUNCATE)
+        return false;
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    return was_full(file) || was_full(log);
+}
+
 static int code_of(sqlite3 *db, int rc)
 {
     if (rc == SQLITE_IOERR_NOMEM)
         return WS_ENOMEM;
+    if (no_space(db, rc))
+        return WS_EFULL;
     switch (rc & 0xff) {
     case SQLITE_NOMEM:
         return WS_ENOMEM;
