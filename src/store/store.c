@@ -269,6 +269,7 @@ static int journal_append(void *self, const struct ws__run *run,
 /* --- walks --------------------------------------------------------------- */
 
 struct walk {
+    uint64_t seq; /* of the answer before */
     struct ws__question question;
     struct ws__trial trial[2];
 };
@@ -279,6 +280,9 @@ static int replay_one(struct ws__store *s, sqlite3_stmt *q, struct walk *w,
     int rc = 1, at = 0;
 
     *n = 0;
+    if ((uint64_t)sqlite3_column_int64(q, 1) != ++w->seq)
+        return ws__store_damaged(s, "answer %llu of a run is missing",
+                                 (unsigned long long)w->seq);
     WS_TRY(ws__store_read_question(s, q, &at, &w->question));
     while (*n < (w->question.pair ? 2u : 1u)) {
         struct ws__question same;
@@ -305,7 +309,7 @@ static int journal_replay(void *self, const struct ws__run *run,
 {
     struct ws__store *s = self;
     sqlite3_stmt *q;
-    struct walk w;
+    struct walk w = {.seq = 0};
     int rc;
 
     WS_TRY(ws__store_prepare(s,
