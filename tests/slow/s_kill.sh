@@ -1,43 +1,99 @@
 #!/usr/bin/env bash
-# SIGKILL of the tool at random moments of a tune, and the same command again:
-# no trial that was reported is lost, none is done twice, and the tune ends
-# with exactly its budget. KILLS (default 10) and SEED choose how often and
-# when.
+# SIGKILL of the tool at random moments of a tune, and the same command again,
+# until it ends: no trial in the store is lost or done twice, the store is
+# whole each time, and in the end store and answer are those of a tune that
+# nobody disturbed. On the null device, with workers; on recordings; and, with
+# fewer kills, on PoCL, where times differ and only counting is left.
 . tests/tap.sh
-have_opencl || skip_all "no OpenCL device"
-kills=${KILLS:-10}
-RANDOM=${SEED:-7}
-export WAVESMITH_CACHE=$tmp/cache
-db=$tmp/s.db
-budget=60
-tune=("$ws" tune examples/own-kernel/my_gemm.yaml
-    --workloads examples/own-kernel/shapes.yaml --strategy random
-    --seed 11 --budget $budget --store "$db" --out "$tmp/p.wspack")
-sql() { sqlite3 -readonly "$db" "$1" 2>/dev/null || echo 0; }
-last=0
-done_kills=0
-for i in $(seq "$kills"); do
-    "${tune[@]}" >"$tmp/out" 2>"$tmp/err" &
-    pid=$!
-    sleep "$((RANDOM % 5)).$((RANDOM % 10))$((RANDOM % 10))"
-    if kill -9 $pid 2>/dev/null; then done_kills=$((done_kills + 1)); fi
-    wait $pid 2>/dev/null
-    now=$(sql "select count(*) from trial")
-    check "kill $i: $now trials, none of $last lost" [ "$now" -ge "$last" ]
-    last=$now
-    check "kill $i: the store is whole" [ "$(sqlite3 "$db" 'pragma integrity_check' 2>/dev/null || echo ok)" = ok ]
-done
-check "the tune was killed at least half of the times" [ "$done_kills" -ge $((kills / 2)) ]
-workers() {
-    for e in /proc/[0-9]*/exe; do readlink "$e" 2>/dev/null; done |
-        grep -c "^$WS_BUILD/wavesmith-worker"
+. tests/slow/kill.sh
+
+# until_done NAME KILLS COMMAND...: the command ends with --store and --json.
+until_done() {
+    local name=$1 want=$2 done_kills=0 round=0 bad=0 length rc pid start db
+    shift 2
+    start=$(now_ms)
+    "$@" --store "$tmp/$name.calm.db" >"$tmp/$name.calm.json" 2>"$tmp/err"
+    rc=$?
+    length=$(($(now_ms) - start))
+    check "$name: the calm tune ends" [ $rc -eq 0 ]
+    [ $rc -eq 0 ] || { sed 's/^/# /' "$tmp/err"; return; }
+    answers "$tmp/$name.calm.json" >"$tmp/$name.calm"
+    trials "$tmp/$name.calm.db" >"$tmp/$name.calm.trials"
+    while [ $done_kills -lt "$want" ] && [ $bad -eq 0 ] && [ $round -lt $((want * 10)) ]; do
+        round=$((round + 1))
+        db=$tmp/$name.$round.db
+        : >"$tmp/$name.kept"
+        while :; do
+            "$@" --store "$db" >"$tmp/$name.json" 2>"$tmp/err" &
+            pid=$!
+            # The last kills of a round leave it alone to its end.
+            [ $done_kills -lt "$want" ] && { pause "$length"; kill -9 $pid 2>/dev/null; }
+            wait $pid 2>/dev/null
+            rc=$?
+            if [ -f "$db" ]; then
+                whole "$db" || { bad=1; echo "# the store is damaged"; }
+                trials "$db" >"$tmp/$name.now"
+                subset "$tmp/$name.kept" "$tmp/$name.now" ||
+                    { bad=1; echo "# a trial was lost"; }
+                mv "$tmp/$name.now" "$tmp/$name.kept"
+            fi
+            [ $rc -eq 137 ] || break
+            done_kills=$((done_kills + 1))
+        done
+        [ $rc -eq 0 ] || { bad=1; echo "# exit $rc"; sed 's/^/# /' "$tmp/err"; }
+        answers "$tmp/$name.json" | diff "$tmp/$name.calm" - >"$tmp/diff" ||
+            { bad=1; echo "# another answer"; head -n 20 "$tmp/diff" | sed 's/^/# /'; }
+        diff "$tmp/$name.calm.trials" "$tmp/$name.kept" >"$tmp/diff" ||
+            { bad=1; echo "# other trials"; head -n 8 "$tmp/diff" | cut -c1-300 | sed 's/^/# /'; }
+        [ "$(twice "$db")" = 0 ] || { bad=1; echo "# a trial was done twice"; }
+        [ $bad -eq 0 ] && rm -f "$db" "$db"-*
+    done
+    check "$name: $done_kills kills in $round tunes: nothing lost, nothing twice, the same answer" [ $bad -eq 0 ]
+    check "$name: there were $want kills" [ $done_kills -ge "$want" ]
 }
-for i in 1 2 3 4 5; do [ "$(workers)" = 0 ] || sleep 1; done
-check "no worker outlives its tool" [ "$(workers)" = 0 ]
-expect "the same command ends the tune" 0 "${tune[@]}"
-check "none was done twice" [ "$(sql "select count(*) from (select 1 from trial where block = 0 group by run, kernel, config, workload, effort having count(*) > 1)")" = 0 ]
-total=$(sql "select count(*) from trial")
-expect "and again: all from the store" 0 "${tune[@]}"
-check "nothing new was measured" [ "$(sql "select count(*) from trial")" -eq "$total" ]
-check "a pack was written" [ -s "$tmp/p.wspack" ]
+
+until_done null "$kills" "$ws" tune tests/data/timed --device isolate:null:0 \
+    --strategy hill --seed 3 --budget 60 --json
+data=${WS_DATA:-../shared/data}/benchmark_hub/convolution_milo__A100.csv.gz
+if "$ws" tune --help | grep -q -- --recordings; then
+    t1=${data%/*}/T1_convolution_milo.json
+    if [ -f "$data" ]; then
+        for strategy in random hill; do
+            until_done "$strategy" "$kills" "$ws" tune "$t1" --recordings "$data" \
+                --strategy $strategy --seed 3 --budget 200 --json
+        done
+    else
+        echo "ok recordings # SKIP: no file $data"
+    fi
+fi
+check "no worker outlives its tool" no_worker_left
+
+# On a real device: trials that were acknowledged stay, the tune ends with
+# exactly its budget, and asking again measures nothing.
+on_pocl() {
+    local db=$tmp/s.db last=0 now total
+    local tune=("$ws" tune examples/own-kernel/my_gemm.yaml
+        --workloads examples/own-kernel/shapes.yaml --strategy random
+        --seed 11 --budget 60 --store "$db" --out "$tmp/p.wspack")
+    for i in $(seq $(((kills + 4) / 5))); do
+        "${tune[@]}" >"$tmp/out" 2>"$tmp/err" &
+        pid=$!
+        pause 4000
+        kill -9 $pid 2>/dev/null
+        wait $pid 2>/dev/null
+        now=$(sql "$db" "select count(*) from trial")
+        now=${now:-0}
+        check "kill $i: $now trials, none of $last lost" [ "$now" -ge "$last" ]
+        last=$now
+        if [ -f "$db" ]; then check "kill $i: the store is whole" whole "$db"; fi
+    done
+    check "no worker outlives its tool" no_worker_left
+    expect "the same command ends the tune" 0 "${tune[@]}"
+    check "none was done twice" [ "$(twice "$db")" = 0 ]
+    total=$(sql "$db" "select count(*) from trial")
+    expect "and again: all from the store" 0 "${tune[@]}"
+    check "nothing new was measured" [ "$(sql "$db" "select count(*) from trial")" -eq "$total" ]
+    check "a pack was written" [ -s "$tmp/p.wspack" ]
+}
+if have_opencl; then on_pocl; else echo "ok PoCL # SKIP: no OpenCL device"; fi
 finish
