@@ -32,21 +32,4 @@ $(B)/tests/perf/%: $(B)/tests/perf/%.o $(B)/libwavesmith.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-# Coverage-guided: each target for SECONDS, starting from its corpus; what it
-# finds new is kept in build/, what fails is printed and left there.
-SECONDS_EACH = 30
-fuzz:
-	$(CHECK) CC=clang SAN=fuzzer-no-link,address -j2 fuzz-run \
-	    SECONDS_EACH=$(SECONDS_EACH)
-fuzz-run: $(FUZZ:%=%.libfuzzer)
-	@for f in $^; do n=$$(basename $$f .libfuzzer); n=$${n#fuzz_}; \
-	    mkdir -p $(B)/corpus/$$n; echo "fuzzing $$n"; \
-	    LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0 \
-	        $$f -max_total_time=$(SECONDS_EACH) -rss_limit_mb=4096 -verbosity=0 \
-	        -print_final_stats=1 -artifact_prefix=$(B)/corpus/$$n- \
-	        $(B)/corpus/$$n tests/fuzz/corpus/$$n || exit 1; done
-$(B)/%.libfuzzer: $(B)/%.o $(B)/libwavesmith.a
-	$(call say,LD,$@)
-	$(Q)$(CC) -fsanitize=fuzzer,address $^ $(LDLIBS) -o $@
-
-.PHONY: fuzz fuzz-run check test-threads test-slow bench
+.PHONY: check test-threads test-slow bench

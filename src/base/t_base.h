@@ -70,16 +70,12 @@ static inline struct ws_ctx *t_ctx(struct t_alloc *a)
     return ws_ctx_new(&o);
 }
 
-/*
- * Torture: runs body(ctx, user) with the 1st, 2nd, ... allocation failing
- * until it succeeds untouched. body returns a status; it must be WS_ENOMEM
- * when an allocation failed (or 0 if it could do without), and all memory
- * must be gone afterwards. Returns the number of allocations.
- */
-static inline long t_torture(int (*body)(struct ws_ctx *, void *), void *user)
+/* Until body succeeds untouched; the number of allocations. */
+static inline long t_torture_mode(int (*body)(struct ws_ctx *, void *),
+                                  void *user, bool for_ever)
 {
     for (long n = 1;; n++) {
-        struct t_alloc a = {.fail_at = n};
+        struct t_alloc a = {.fail_at = n, .for_ever = for_ever};
         struct ws_ctx *ctx = t_ctx(&a);
         int rc;
 
@@ -95,6 +91,20 @@ static inline long t_torture(int (*body)(struct ws_ctx *, void *), void *user)
         if (rc != 0)
             assert_int_equal(rc, WS_ENOMEM);
     }
+}
+
+/*
+ * Torture: runs body(ctx, user) with the 1st, 2nd, ... allocation failing
+ * until it succeeds untouched. body returns a status; it must be WS_ENOMEM
+ * when an allocation failed (or 0 if it could do without), and all memory
+ * must be gone afterwards. Returns the number of allocations. With WS_SOAK in
+ * the environment once more with all allocations from the n-th on failing.
+ */
+static inline long t_torture(int (*body)(struct ws_ctx *, void *), void *user)
+{
+    if (getenv("WS_SOAK"))
+        t_torture_mode(body, user, true);
+    return t_torture_mode(body, user, false);
 }
 
 #endif

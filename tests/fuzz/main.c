@@ -6,7 +6,7 @@
  * bits flipped, pieces copied, cut and joined. The mutations come from a
  * fixed seed and the files are sorted, so a failure repeats. Prints how many
  * inputs there were; an empty or missing corpus is a failure, for it would
- * test nothing.
+ * test nothing. WS_SOAK=N in the environment: N times as many mutations.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -121,6 +121,8 @@ int main(int argc, char **argv)
 {
     const char *base = strrchr(argv[0], '/'), *dir = argv[1];
     static uint8_t buf[INPUT_MAX];
+    const char *soak = getenv("WS_SOAK");
+    size_t mutations = MUTATIONS * (soak ? strtoul(soak, NULL, 10) : 1);
     struct ws__rng rng;
     char path[4096];
 
@@ -137,7 +139,7 @@ int main(int argc, char **argv)
     ws__rng_seed(&rng, 1);
     for (size_t i = 0; i < nseed; i++)
         run(seed[i].data, seed[i].size);
-    for (size_t i = 0; i < MUTATIONS; i++) {
+    for (size_t i = 0; i < mutations; i++) {
         const struct input *s = &seed[ws__rng_below(&rng, nseed)];
         size_t n = s->size, times = 1 + (size_t)ws__rng_below(&rng, 6);
 
@@ -146,7 +148,7 @@ int main(int argc, char **argv)
             n = mutate(&rng, buf, n);
         run(buf, n);
     }
-    printf("%zu inputs\n", nseed + MUTATIONS);
+    printf("%zu inputs\n", nseed + mutations);
     for (size_t i = 0; i < nseed; i++)
         free(seed[i].data);
     return 0;
