@@ -268,8 +268,7 @@ static int answer_new(struct ws__engine *e, struct ws__pending *p)
     if (!a)
         return WS_ENOMEM;
     rc = evaluate(e, &p->q, a->t);
-    if (rc == WS_EMISS && !e->ev->ops->live &&
-        p->q.effort != WS__CONFIRM) {
+    if (rc == WS_EMISS && !e->ev->ops->live && p->q.effort != WS__CONFIRM) {
         a->missed = true;
         a->q.id = 0;
         rc = make_filtered(e, &p->q, &a->t[0], NOT_RECORDED);
