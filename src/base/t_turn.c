@@ -105,6 +105,57 @@ static void test_ends_with_its_process(void **state)
     close(up[1]);
 }
 
+/* Takes turn after turn, without a pause, until it is killed. */
+static pid_t greedy(int go)
+{
+    struct ws__turn t;
+    pid_t pid = fork();
+
+    if (pid)
+        return pid;
+    ws__turn_open(ctx, dir, "x", &t);
+    for (bool first = true;; first = false) {
+        if (ws__turn_take(ctx, &t) < 0)
+            _exit(1);
+        ws__sleep_ns(3000000);
+        if (first && write(go, "x", 1) != 1)
+            _exit(1);
+        ws__turn_give(&t);
+    }
+}
+
+/* Nobody waits for ever: a few turns of the others at most. */
+static void test_fair(void **state)
+{
+    struct ws__turn mine;
+    pid_t other[2];
+    int go[2], status;
+    char c[2];
+
+    (void)state;
+    assert_int_equal(pipe(go), 0);
+    for (int i = 0; i < 2; i++) {
+        other[i] = greedy(go[1]);
+        assert_true(other[i] > 0);
+    }
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(read(go[0], c, 1), 1);
+    ws__turn_open(ctx, dir, "x", &mine);
+    for (int i = 0; i < 20; i++) {
+        ws_ctx_set_timeout(ctx, 20000000000u);
+        assert_int_equal(ws__turn_take(ctx, &mine), 0);
+        ws__turn_give(&mine);
+    }
+    ws_ctx_set_timeout(ctx, 0);
+    for (int i = 0; i < 2; i++) {
+        kill(other[i], SIGKILL);
+        assert_int_equal(waitpid(other[i], &status, 0), other[i]);
+    }
+    ws__turn_close(&mine);
+    close(go[0]);
+    close(go[1]);
+}
+
 /* No folder, something else in the file's place, a link: a warning. */
 static void test_without(void **state)
 {
@@ -140,6 +191,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_excludes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ends_with_its_process, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(test_fair, setup, teardown),
         cmocka_unit_test_setup_teardown(test_without, setup, teardown),
     };
 

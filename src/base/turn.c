@@ -40,6 +40,15 @@ static int open_file(const char *path)
     return fd;
 }
 
+static void cannot(struct ws_ctx *ctx, struct ws__turn *t, const char *verb)
+{
+    ws__log(ctx, WS_LOG_WARN,
+            "cannot %s the lock of '%s': %s; another run on it may disturb "
+            "the times of this one",
+            verb, t->what, strerror(errno));
+    ws__turn_close(t);
+}
+
 void ws__turn_open(struct ws_ctx *ctx, const char *dir, const char *what,
                    struct ws__turn *out)
 {
@@ -52,32 +61,49 @@ void ws__turn_open(struct ws_ctx *ctx, const char *dir, const char *what,
     snprintf(path, sizeof(path), "%s/wavesmith-%.16s.turn", dir ? dir : "/tmp",
              hex);
     out->fd = open_file(path);
-    if (out->fd < 0)
-        ws__log(ctx, WS_LOG_WARN,
-                "cannot open '%s': %s; another tune on '%s' may disturb the "
-                "times of this one",
-                path, strerror(errno), what);
+    if (out->fd >= 0) {
+        snprintf(path, sizeof(path), "%s/wavesmith-%.16s.next",
+                 dir ? dir : "/tmp", hex);
+        out->next_fd = open_file(path);
+    }
+    if (out->next_fd < 0)
+        cannot(ctx, out, "open");
+}
+
+/* 1 locked, 0 somebody else has it, -1 and errno. */
+static int try_lock(int fd)
+{
+    if (!flock(fd, LOCK_EX | LOCK_NB))
+        return 1;
+    return errno == EWOULDBLOCK || errno == EINTR ? 0 : -1;
 }
 
 int ws__turn_take(struct ws_ctx *ctx, struct ws__turn *t)
 {
     while (t->fd >= 0 && !t->taken) {
-        WS_TRY(ws__check_stop(ctx));
-        if (!flock(t->fd, LOCK_EX | LOCK_NB)) {
+        int got = try_lock(t->next ? t->fd : t->next_fd);
+
+        if (got > 0 && t->next) {
             t->taken = true;
-            break;
+            t->next = false;
+            flock(t->next_fd, LOCK_UN);
+        } else if (got > 0) {
+            t->next = true;
+        } else if (got < 0) { /* a file system without locks */
+            cannot(ctx, t, "take");
+        } else {
+            int rc = ws__check_stop(ctx);
+
+            if (rc < 0) {
+                ws__turn_give(t);
+                return rc;
+            }
+            if (!t->told)
+                ws__log(ctx, WS_LOG_INFO,
+                        "'%s' is in use by another run; waiting", t->what);
+            t->told = true;
+            ws__sleep_ns(WAIT_NS);
         }
-        if (errno != EWOULDBLOCK && errno != EINTR) {
-            ws__log(ctx, WS_LOG_WARN, "cannot lock '%s': %s", t->what,
-                    strerror(errno));
-            ws__turn_close(t); /* a file system without locks */
-            break;
-        }
-        if (!t->told)
-            ws__log(ctx, WS_LOG_INFO, "'%s' is in use by another run; waiting",
-                    t->what);
-        t->told = true;
-        ws__sleep_ns(WAIT_NS);
     }
     return 0;
 }
@@ -86,13 +112,17 @@ void ws__turn_give(struct ws__turn *t)
 {
     if (t->taken)
         flock(t->fd, LOCK_UN);
-    t->taken = false;
+    if (t->next)
+        flock(t->next_fd, LOCK_UN);
+    t->taken = t->next = false;
 }
 
 void ws__turn_close(struct ws__turn *t)
 {
     if (t->fd >= 0)
         close(t->fd); /* gives it back, too */
-    t->fd = -1;
-    t->taken = false;
+    if (t->next_fd >= 0)
+        close(t->next_fd);
+    t->fd = t->next_fd = -1;
+    t->taken = t->next = false;
 }

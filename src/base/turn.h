@@ -6,6 +6,10 @@
  * be cleaned up. Threads of one process that open it each for themselves wait
  * for each other as processes do.
  *
+ * Who waits comes next: a second file says who that is, and a process that
+ * wants another turn must be next first. So one that takes turn after turn
+ * cannot keep the others waiting for ever.
+ *
  * It is a courtesy that keeps measurements apart, no protection: where the
  * file cannot be had, the work goes on without and a warning is logged.
  */
@@ -15,12 +19,12 @@
 #include "base/ctx.h"
 
 struct ws__turn {
-    int fd; /* -1: none, taking succeeds at once */
-    bool taken, told;
+    int fd, next_fd; /* -1: none, taking succeeds at once */
+    bool next, taken, told;
     char what[96]; /* for messages */
 };
 
-#define WS__TURN_NONE ((struct ws__turn){.fd = -1})
+#define WS__TURN_NONE ((struct ws__turn){.fd = -1, .next_fd = -1})
 
 /* `what` names the thing, the same in every process: "cpu". `dir` NULL:
  * "/tmp". Never fails: without a file the turn is none. */

@@ -89,7 +89,9 @@ static int find_cache(void)
 
 static int setup(void **state)
 {
-    struct ws_ctx_opts o = {.size = sizeof(o), .cache_dir = cache_dir};
+    struct ws_ctx_opts o = {.size = sizeof(o),
+                            .turn_dir = getenv("WAVESMITH_TURNS"),
+                            .cache_dir = cache_dir};
 
     (void)state;
     if (find_cache() < 0)

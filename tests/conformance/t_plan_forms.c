@@ -98,6 +98,7 @@ static int setup(void **state)
 {
     static char exe[512], cache[600];
     struct ws_ctx_opts o = {.size = sizeof(o),
+                            .turn_dir = getenv("WAVESMITH_TURNS"),
                             .worker_path = exe,
                             .share_dir = ".",
                             .cache_dir = cache};

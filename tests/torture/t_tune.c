@@ -125,6 +125,7 @@ static struct ws_ctx *new_ctx(struct t_alloc *a)
 {
     struct ws_alloc alloc = {t_realloc, t_free, a};
     struct ws_ctx_opts o = {.size = sizeof(o),
+                            .turn_dir = getenv("WAVESMITH_TURNS"),
                             .alloc = &alloc,
                             .worker_path = exe,
                             .share_dir = ".",
