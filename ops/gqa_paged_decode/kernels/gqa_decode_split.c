@@ -18,12 +18,6 @@
  * Sequences may be empty, and slices: their largest logit is minus infinity,
  * their sum 0, and nobody reads the rest.
  */
-
-/* A definition without a type axis is of bfloat16. */
-#if !defined(T_IS_FLOAT32) && !defined(T_IS_FLOAT16) && \
-    !defined(T_IS_BFLOAT16)
-#define T_IS_BFLOAT16 1
-#endif
 #include "ws_dialect.h"
 
 #define DIM head_dim

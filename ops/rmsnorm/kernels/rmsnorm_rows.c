@@ -12,12 +12,6 @@
  * and not stored; columns beyond the last are zero. Where VEC does not divide
  * the columns, rows do not start aligned.
  */
-
-/* A definition without a type axis is of bfloat16. */
-#if !defined(T_IS_FLOAT32) && !defined(T_IS_FLOAT16) && \
-    !defined(T_IS_BFLOAT16)
-#define T_IS_BFLOAT16 1
-#endif
 #include "ws_dialect.h"
 
 #define STEP (THREADS * VEC)
