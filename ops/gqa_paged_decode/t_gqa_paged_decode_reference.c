@@ -296,12 +296,40 @@ static void test_refusals(void **state)
     drop(&g);
 }
 
+static int all_calls(struct ws_ctx *ctx, void *user)
+{
+    struct decode_case *g = user;
+    struct ws__ref_call call = g->call;
+
+    call.ctx = ctx;
+    WS_TRY(decode()->generate(&call));
+    WS_TRY(decode()->run(&call));
+    for (size_t i = 0; i < decode()->nmutant; i++) {
+        int rc = decode()->mutant(&call, i);
+
+        if (rc < 0 && rc != WS_ENOTSUP)
+            return rc;
+    }
+    return 0;
+}
+
+static void test_torture(void **state)
+{
+    struct decode_case g;
+
+    (void)state;
+    make(&g, WS__DT_F32, 3, 4, 2, 8, 50, 40);
+    g.call.threads = 2;
+    assert_true(t_torture(all_calls, &g) > 14);
+    drop(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_hand),  cmocka_unit_test(test_formula),
         cmocka_unit_test(test_tables),   cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_torture),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,13 +179,39 @@ static void test_refusals(void **state)
     drop(&g);
 }
 
+static int all_calls(struct ws_ctx *ctx, void *user)
+{
+    struct norm_case *g = user;
+    struct ws__ref_call call = g->call;
+
+    call.ctx = ctx;
+    WS_TRY(rmsnorm()->run(&call));
+    for (size_t i = 0; i < rmsnorm()->nmutant; i++) {
+        int rc = rmsnorm()->mutant(&call, i);
+
+        if (rc < 0 && rc != WS_ENOTSUP)
+            return rc;
+    }
+    return 0;
+}
+
+static void test_torture(void **state)
+{
+    struct norm_case g;
+
+    (void)state;
+    make(&g, WS__DT_F32, 3, 70, 0);
+    g.call.threads = 2;
+    assert_true(t_torture(all_calls, &g) > 13);
+    drop(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_formula),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_by_hand), cmocka_unit_test(test_formula),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_torture),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

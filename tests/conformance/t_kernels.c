@@ -20,7 +20,7 @@
 #define ENOUGH 30   /* configs, so that a search has something to search */
 #define WORKLOADS 8 /* looked at of a list, spread over it */
 #define PLANS 8     /* random configs a workload whose plans are made */
-#define PER_SHAPE 3 /* random configs a shape that are run */
+#define PER_SHAPE 2 /* random configs a shape that are run */
 #define SEED 5
 
 struct machine {
