@@ -247,6 +247,49 @@ static int add_tolerance(struct ws__load *l, const struct ws__node *root,
     return 0;
 }
 
+/* "(M) * (N) * 2" of an output. */
+static int print_bytes(struct ws__buf *b, const struct ws__node *tensor)
+{
+    const struct ws__node *shape = ws__node_get(tensor, "shape");
+    const struct ws__node *type = ws__node_get(tensor, "dtype");
+
+    for (const struct ws__node *c = is_null(shape) ? NULL : shape->first; c;
+         c = c->next)
+        ws__buf_printf(b, "(%s) * ", c->text);
+    return ws__buf_printf(b, "%zu",
+                          ws__dtype_bytes(ws__dtype_parse(type->text)));
+}
+
+/* Whole numbers among the inputs may say which parts of the others are needed
+ * (pages of a cache, experts), so not every byte must move; every output's
+ * must. A floor that is no lower bound would refuse right kernels. */
+static int add_floor(struct ws__load *l, const struct ws__node *root,
+                     struct ws__node *to)
+{
+    const struct ws__node *in = ws__node_get(root, "inputs");
+    const struct ws__node *out = ws__node_get(root, "outputs");
+    bool select = false;
+    struct ws__buf b;
+    char *text;
+
+    for (const struct ws__node *c = in ? in->first : NULL; c; c = c->next)
+        select = select || !ws__dtype_is_float(
+                               ws__dtype_parse(ws__node_get(c, "dtype")->text));
+    if (!select)
+        return 0;
+    ws__buf_init(&b, l->ctx, WS__SPEC_TEXT_MAX);
+    for (const struct ws__node *c = out->first; c; c = c->next) {
+        ws__buf_puts(&b, c == out->first ? "" : " + ");
+        print_bytes(&b, c);
+    }
+    text = b.failed || !b.data ? NULL : ws__arena_strdup(l->arena, b.data);
+    ws__buf_free(&b);
+    to = ws__tree_add(l, to, WS__MAP, "floor", NULL, out);
+    return text && ws__tree_add(l, to, WS__SCALAR, "bytes", text, out)
+               ? 0
+               : WS_ENOMEM;
+}
+
 static int add_reference(struct ws__load *l, const struct ws__node *root,
                          struct ws__node *to)
 {
@@ -290,6 +333,7 @@ int ws__load_definition(struct ws__load *l, const struct ws__node *root,
     WS_TRY(add_tensors(l, n, "outputs", to));
     WS_TRY(add_require(l, root, to));
     WS_TRY(add_reference(l, root, to));
+    WS_TRY(add_floor(l, root, to));
     return add_tolerance(l, root, to);
 }
 

@@ -199,6 +199,8 @@ static void alone(void **state)
     assert_int_equal(op->tolerance.kind, WS__TOL_EXPLICIT);
     assert_true(op->tolerance.atol == 0.005 && op->tolerance.rtol == 0.005);
     assert_true(op->tolerance.ratio == 1);
+    /* index may choose: only what is written must move. */
+    assert_string_equal(op->bytes->text, "(rows) * (cols) * (two) * 2");
     assert_int_equal(s->nkernel, 0);
     assert_int_equal(s->nworkload, 0);
     ws__spec_free(s);
@@ -370,6 +372,7 @@ static void outputs_and_tolerance(void **state)
     assert_true(s->op->tensor[0].fill.b == 1);
     assert_true(s->op->tensor[1].fill.a == -128);
     assert_int_equal(s->op->tensor[2].ndim, 1);
+    assert_string_equal(s->op->bytes->text, "8");
     ws__spec_free(s);
 }
 

@@ -14,6 +14,7 @@ JSON
 line() { echo "{\"solution\": null, \"workload\": {\"inputs\": {\"A\": {\"type\": \"random\"}, \"B\": {\"type\": \"random\"}}, \"uuid\": \"$1\", \"axes\": {\"M\": $2}}, \"definition\": \"${3:-gemm_n64_k96}\"}"; }
 { line u-1 3; line u-2 40; } >"$tmp/w.jsonl"
 { line u-1 3; line u-2 40 gemm_n1_k1; } >"$tmp/other.jsonl"
+line u-1 3 >"$tmp/one.jsonl"
 sed 's/gemm_n64_k96/gemm/' "$tmp/d.json" >"$tmp/nobody.json"
 cat >"$tmp/own.yaml" <<'YAML'
 kernel: own
@@ -65,11 +66,11 @@ expect "check: a wrong one" 1 "$ws" check d.json --kernel wrong.yaml --workload 
 check "in the Definition's names" out_has "of 'C' wrong"
 expect "Python does not run unasked" 3 "$ws" check nobody.json --kernel own.yaml --workload M=3
 check "it says how to let it" err_has "--trust-python"
-expect "tune both" 0 "$ws" tune d.json --kernel own.yaml --kernel "$main/ops/gemm/kernels/gemm_tiled.yaml" --workloads w.jsonl --budget 4 --out p.wspack
+expect "tune both" 0 "$ws" tune d.json --kernel own.yaml --kernel "$main/ops/gemm/kernels/gemm_tiled.yaml" --workloads one.jsonl --budget 3 --out p.wspack
 check "the project lies here" [ -s .wavesmith/store.db ]
 expect "pick in the Definition's axes" 0 "$ws" pick p.wspack M=3
 check "exact" out_has "exact"
-expect "the pack carries all it needs" 0 "$ws" bench p.wspack --workload M=40
+expect "the pack carries all it needs" 0 "$ws" bench p.wspack --workload M=4
 expect "bench: a kernel file" 0 "$ws" bench d.json --kernel own.yaml --workload M=40 --config W=4
 
 torch() { "${WAVESMITH_PYTHON:-python3}" -c 'import torch' 2>/dev/null; }
