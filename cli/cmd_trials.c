@@ -465,14 +465,18 @@ static int import(struct cli *c, const struct want *w)
 
 /* --- the command --------------------------------------------------------- */
 
-static int open_spec(struct cli *c, struct want *w)
+static int open_spec(struct cli *c, struct want *w,
+                     const struct cli_kernels *kernels)
 {
+    int rc;
+
     if (!w->spec)
-        return w->workloads ? cli_usage(c, NULL, "--workloads goes with --spec")
-                            : -1;
-    if (ws_spec_open(c->ctx, w->spec, w->workloads, &w->o.spec) < 0)
-        return cli_error(c);
-    return -1;
+        return w->workloads || kernels->nfile
+                   ? cli_usage(c, NULL,
+                               "--workloads and kernel files go with --spec")
+                   : -1;
+    rc = cli_open(c, w->spec, w->workloads, kernels, &w->o.spec);
+    return rc ? rc : -1;
 }
 
 static void since(struct want *w)
@@ -519,6 +523,7 @@ static int act(struct cli *c, struct want *w)
 static int run(struct cli *c, int argc, char **argv)
 {
     struct want w = {.o = {.size = sizeof(w.o)}};
+    struct cli_kernels kernels = {0};
     const struct cli_opt opts[] = {
         {"list", NULL, "all trials (default with a filter)", CLI_FLAG, &w.list},
         {"summary", NULL, "the runs (default without a filter)", CLI_FLAG,
@@ -543,8 +548,9 @@ static int run(struct cli *c, int argc, char **argv)
          &w.import},
         {"format", "F", "of --export: jsonl, t4, cache or csv", CLI_TEXT,
          &w.format},
-        {"kernel", "NAME", "of --spec: what results are about", CLI_TEXT,
-         &w.kernel},
+        {"kernel", "NAME|FILE",
+         "of --spec: what results are about; or one of its kernel files",
+         CLI_KERNEL, &kernels},
         {NULL, NULL, NULL, CLI_FLAG, NULL}};
     const char *pos[1];
     int npos,
@@ -553,7 +559,8 @@ static int run(struct cli *c, int argc, char **argv)
     if (rc >= 0)
         return rc;
     w.o.store = pos[0];
-    rc = open_spec(c, &w);
+    w.kernel = kernels.name;
+    rc = open_spec(c, &w, &kernels);
     if (rc < 0)
         rc = act(c, &w);
     ws_spec_free(w.o.spec);

@@ -219,7 +219,9 @@ static int find_workload(struct ws_spec *spec, const char *text, uint32_t *out)
         return 0;
     WS_TRY(ws__plan_workload(spec, text, &w));
     for (size_t i = 0; i < s->nworkload; i++)
-        if (!memcmp(s->workload[i].axis, w.axis, sizeof(w.axis))) {
+        /* Axes alone mean the first of that shape. */
+        if (!memcmp(s->workload[i].axis, w.axis, sizeof(w.axis)) &&
+            (!w.input || w.input == s->workload[i].input)) {
             *out = (uint32_t)i;
             return 0;
         }
