@@ -107,8 +107,10 @@ static int read_input(struct ws__load *l, const struct ws__node *n,
     if (v.type == WS__STR)
         return ws__load_fill(l, n, &x->fill);
     x->fill.kind = WS__FILL_CONSTANT;
-    x->fill.a = v.type == WS__FLOAT ? v.u.f : (double)v.u.i;
-    return 0;
+    x->fill.a = v.u.i != 0;
+    return v.type == WS__BOOL
+               ? 0
+               : ws__node_float(l->ctx, n, "an input", &x->fill.a);
 }
 
 int ws__load_inputs(struct ws__load *l, const struct ws__op *op,

@@ -208,6 +208,7 @@ static void errors(void **state)
         {"C: 1", WS_ESPEC, 2, "'C' is an output", "only inputs"},
         {"s: gaussian", WS_ESPEC, 2, "'gaussian'", "normal native"},
         {"s: \"1\"", WS_ESPEC, 2, "'1'", "normal native"},
+        {"s: 1e999", WS_ESPEC, 2, "1e999", ""},
         {"s: [1]", WS_ESPEC, 2, "is a list", "a fill"},
         {"s: {constant: x}", WS_ESPEC, 2, "'x'", "number"},
         {"I: native", WS_ESPEC, 2, "input 'I' cannot be 'native'", "generator"},

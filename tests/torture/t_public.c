@@ -161,6 +161,37 @@ static void recordings(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* An op with two kernel files that are not its own. */
+static int open_with(struct ws_ctx *ctx, void *user)
+{
+    const char *files[2] = {"ops/gemm/kernels/gemm_tiled.yaml", SPEC};
+    struct ws_spec_open_opts o = {.size = sizeof(o),
+                                  .path = "ops/gemm",
+                                  .kernels = files,
+                                  .nkernels = 2};
+    struct ws_spec *spec = NULL;
+    int rc;
+
+    (void)user;
+    ctx->share_dir = ws__strdup(ctx, ".");
+    if (!ctx->share_dir)
+        return WS_ENOMEM;
+    rc = ws_spec_open_with(ctx, &o, &spec);
+    if (rc == 0) {
+        assert_int_equal(ws_spec_kernel_count(spec), 2);
+        assert_string_equal(ws_spec_kernel_name(spec, 1), "my_gemm");
+        assert_true(ws_spec_workload_count(spec) > 5);
+    }
+    ws_spec_free(spec);
+    return rc;
+}
+
+static void kernel_files(void **state)
+{
+    (void)state;
+    assert_true(t_torture(open_with, NULL) > 100);
+}
+
 /* Errors of the same calls leave nothing behind either. */
 static void errors(void **state)
 {
@@ -188,9 +219,8 @@ static void errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spaces),
-        cmocka_unit_test(errors),
-        cmocka_unit_test(drafts),
+        cmocka_unit_test(spaces),     cmocka_unit_test(kernel_files),
+        cmocka_unit_test(errors),     cmocka_unit_test(drafts),
         cmocka_unit_test(recordings),
     };
 
