@@ -91,7 +91,7 @@ static int choose_device(struct ws_ctx *ctx, const char *path,
 
 static int load_store(struct ws_ctx *ctx, const char *path,
                       struct ws__recordings *r,
-                      struct ws__results_report *report)
+                      struct ws__results_report *report, bool *is_cpu)
 {
     struct ws__store_device *list = NULL;
     const struct ws__store_device *d = NULL;
@@ -104,6 +104,7 @@ static int load_store(struct ws_ctx *ctx, const char *path,
     WS_TRY_DONE(ws__store_devices(s, &list, &n));
     WS_TRY_DONE(choose_device(ctx, path, list, n, &d));
     l.device = d->hash;
+    *is_cpu = d->is_cpu;
     WS_TRY_DONE(ws__store_each(s, load_trial, &l));
     snprintf(report->device, sizeof(report->device), "%s", d->device);
     report->format = "store";
@@ -122,6 +123,7 @@ static int load(struct ws_spec *spec, const char *path, const char *where,
                 struct ws__recordings *r)
 {
     struct ws_ctx *ctx = spec->ctx;
+    bool is_cpu = false; /* other tools tune for GPUs */
 
     if (!is_database(path)) {
         WS_TRY(ws__recordings_add_file(r, path, where, time, report));
@@ -132,9 +134,11 @@ static int load(struct ws_spec *spec, const char *path, const char *where,
                             "'%s' is a store: it has no columns to choose "
                             "from",
                             path);
-        WS_TRY(load_store(ctx, path, r, report));
+        WS_TRY(load_store(ctx, path, r, report, &is_cpu));
         ws__recordings_seal(r, report->device);
     }
+    for (size_t k = 0; k < spec->s->nkernel; k++)
+        ws__kernel_bind(&spec->s->kernel[k], is_cpu);
     if (ws__recordings_count(r))
         return 0;
     ws__fail(ctx, WS_EINVAL, "'%s' holds nothing about '%s'", path,

@@ -34,6 +34,7 @@ int ws__store_each(struct ws__store *s,
 struct ws__store_device {
     struct ws__hash hash;
     char family[32], device[128];
+    bool is_cpu;
 };
 int ws__store_devices(struct ws__store *s, struct ws__store_device **list,
                       size_t *n);

@@ -19,6 +19,7 @@ static int read_one(struct ws__store *s, sqlite3_stmt *q,
     memset(d, 0, sizeof(*d));
     if (!hex || !ws__hash_parse(hex, &d->hash))
         return ws__store_damaged(s, "the device of a run is no hash");
+    d->is_cpu = sqlite3_column_int(q, 3) != 0;
     snprintf(d->family, sizeof(d->family), "%s", family ? family : "");
     snprintf(d->device, sizeof(d->device), "%s", device ? device : "");
     return 0;
@@ -35,7 +36,7 @@ int ws__store_devices(struct ws__store *s, struct ws__store_device **list,
     *n = 0;
     WS_TRY(ws__store_prepare(
         s,
-        "SELECT lower(hex(r.device)), i.family, i.device FROM run r "
+        "SELECT lower(hex(r.device)), i.family, i.device, i.is_cpu FROM run r "
         "LEFT JOIN identity i ON i.hash = r.device "
         "GROUP BY r.device ORDER BY min(r.id)",
         &q));
