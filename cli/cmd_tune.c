@@ -266,6 +266,14 @@ static void print_recordings(const struct ws_tune_result *r)
                (unsigned long long)r->missed);
 }
 
+static bool any_default(const struct ws_tune_result *r)
+{
+    for (size_t i = 0; i < r->nrow; i++)
+        if (r->row[i].default_ns > 0)
+            return true;
+    return false;
+}
+
 static void print_table(const struct ws_tune_result *r, size_t nkernel)
 {
     int width = 8;
@@ -291,7 +299,7 @@ static void print_table(const struct ws_tune_result *r, size_t nkernel)
         printf("removed by the resource filter before building: %llu (the "
                "first: %s)\n",
                (unsigned long long)r->unfit, r->unfit_why);
-    if (attempted)
+    if (attempted && (!r->recordings || any_default(r)))
         printf("geometric mean of the speed-up: %.2fx over %zu workloads%s\n",
                r->geomean_speedup, attempted,
                wrong ? " (1.00 where nothing was right)" : "");

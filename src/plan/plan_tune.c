@@ -347,8 +347,14 @@ static int make_result(struct tune *t, struct ws_tune_result **out)
 
 static int check_start(struct tune *t, const char *strategy)
 {
-    if (!t->o->recordings)
+    if (!t->o->recordings) {
+        if (t->o->where || t->o->time_column) {
+            ws__fail(t->ctx, WS_EINVAL,
+                     "rows and columns can be chosen in recordings only");
+            return ws__hint(t->ctx, "name them: --recordings FILE");
+        }
         WS_TRY(ws__plan_need_op(t->spec, "tune"));
+    }
     WS_TRY(need_workloads(t));
     if (!ws__strategy_find(strategy)) {
         ws__fail(t->ctx, WS_EINVAL, "unknown strategy '%s'", strategy);
