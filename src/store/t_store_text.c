@@ -5,6 +5,8 @@
  */
 #include "store/t_store.h"
 
+#include <fcntl.h>
+
 #include "base/fs.h"
 
 #define NTRIALS 8 /* that put_runs appends */
@@ -708,6 +710,73 @@ static void test_in_use(void **state)
     ws_ctx_free(ctx);
 }
 
+/* Appends to a run of its own until it is told to end. */
+static void append_beside(int end)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__run run = t_run(9, "grid", 1);
+    struct ws__store *s = t_open(ctx);
+    char byte;
+
+    if (ws__store_journal(s).ops->begin(s, &run))
+        _exit(1);
+    for (uint64_t id = 1; read(end, &byte, 1) < 0; id++)
+        if (t_append(ctx, s, &run, id))
+            _exit(2);
+    ws__store_close(s);
+    ws_ctx_free(ctx);
+    _exit(0);
+}
+
+/* Exports are whole and imports get in while another process measures. */
+static void test_beside(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__store *s = t_open(ctx), *other = open_at(ctx, "copy.db");
+    struct ws__import_counts c;
+    char *text, *first;
+    size_t n, m;
+    int end[2], status;
+    pid_t pid;
+    (void)state;
+
+    put_runs(ctx, other);
+    first = export_text(ctx, other, &m);
+    assert_int_equal(pipe(end), 0);
+    assert_int_equal(fcntl(end[0], F_SETFL, O_NONBLOCK), 0);
+    pid = fork();
+    if (!pid) {
+        close(end[1]);
+        append_beside(end[0]);
+    }
+    for (int i = 0; i < 12; i++) {
+        struct ws__store *copy = open_at(ctx, "beside.db");
+        char name[64];
+
+        text = export_text(ctx, s, &n);
+        assert_int_equal(import_text(ctx, copy, text, n, &c), 0);
+        ws__free(ctx, text);
+        assert_int_equal(ws__store_verify(copy), 0);
+        ws__store_close(copy);
+        snprintf(name, sizeof(name), "%s/beside.db", t_dir);
+        unlink(name);
+        if (i == 5) {
+            assert_int_equal(import_text(ctx, s, first, m, &c), 0);
+            assert_int_equal(c.trials, NTRIALS);
+        }
+    }
+    close(end[0]);
+    close(end[1]);
+    waitpid(pid, &status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(ws__store_verify(s), 0);
+    ws__free(ctx, first);
+    ws__store_close(other);
+    ws__store_close(s);
+    ws_ctx_free(ctx);
+}
+
 /* A damaged store is not exported. */
 static void test_export_refuses(void **state)
 {
@@ -813,7 +882,8 @@ int main(void)
         T(test_round_trip),     T(test_merge),
         T(test_refuses),        T(test_words),
         T(test_contradictions), T(test_in_use),
-        T(test_export_refuses), T(test_torture),
+        T(test_beside),         T(test_export_refuses),
+        T(test_torture),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
