@@ -170,7 +170,14 @@ static int describe(struct tune *t)
     if (rc >= 0)
         rc = ws__store_describe(t->store, &p);
     ws__parts_free(&p);
-    return rc;
+    if (rc != WS_ELIMIT)
+        return rc;
+    ws__log(t->ctx, WS_LOG_WARN,
+            "the lists of values of '%s' are too long to "
+            "be kept in the store; its trials can be told "
+            "with --spec only",
+            s->path);
+    return 0;
 }
 
 static int open_store(struct tune *t)

@@ -65,13 +65,12 @@ static int put_run(struct ws__store *s, struct ws__import_run *r,
     uint64_t begun_ns;
     int rc = ws__store_find_run(s, &r->run, &begun_ns);
 
+    WS_TRY(rc);
+    WS_TRY(ws__store_check_free(s, &r->run));
     if (!rc) {
         counts->runs++;
-        rc = ws__store_put_run(s, r->begun_ns, &r->run);
-    } else if (rc > 0) {
-        rc = ws__store_check_free(s, &r->run);
+        WS_TRY(ws__store_put_run(s, r->begun_ns, &r->run));
     }
-    WS_TRY(rc);
     WS_TRY(ws__store_next_seq(s, &r->run, &r->there));
     r->there--;
     return 0;

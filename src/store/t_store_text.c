@@ -689,6 +689,7 @@ static void test_in_use(void **state)
 {
     struct ws_ctx *ctx = t_ctx(NULL);
     struct ws__store *s = t_open(ctx), *other = t_open(ctx), *ro;
+    struct ws__store *copy = open_at(ctx, "copy.db");
     struct ws__run b = t_run(2, "random", 77); /* same spec and device */
     struct ws__import_counts c;
     char *text;
@@ -699,12 +700,17 @@ static void test_in_use(void **state)
     text = export_text(ctx, s, &n);
     assert_int_equal(ws__store_journal(s).ops->begin(s, &b), 0);
     assert_int_equal(import_text(ctx, other, text, n, &c), WS_EBUSY);
+    /* also if the file's run is new here */
+    assert_int_equal(ws__store_journal(copy).ops->begin(copy, &b), 0);
+    assert_int_equal(import_text(ctx, copy, text, n, &c), WS_EBUSY);
+    assert_int_equal(ws__store_journal(copy).ops->end(copy, &b), 0);
     assert_int_equal(ws__store_journal(s).ops->end(s, &b), 0);
     assert_int_equal(import_text(ctx, other, text, n, &c), 0);
     assert_int_equal(ws__store_open(ctx, t_path, true, &ro), 0);
     assert_int_equal(import_text(ctx, ro, text, n, &c), WS_EACCES);
     ws__store_close(ro);
     ws__free(ctx, text);
+    ws__store_close(copy);
     ws__store_close(other);
     ws__store_close(s);
     ws_ctx_free(ctx);

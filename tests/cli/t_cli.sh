@@ -7,12 +7,12 @@ check "help lists the exit codes" out_has "Exit codes"
 expect "version" 0 "$ws" --version
 expect "no command" 2 "$ws"
 expect "unknown command" 2 "$ws" frobnicate
-for c in devices space check tune bench pick; do
+for c in devices space check tune bench pick trials; do
     expect "$c --help" 0 "$ws" $c --help
     check "$c --help shows usage" out_has "usage: wavesmith $c"
     expect "$c: unknown option" 2 "$ws" $c --no-such-option x
 done
-for c in space check tune bench pick; do expect "$c: no words" 2 "$ws" $c; done
+for c in space check tune bench pick trials; do expect "$c: no words" 2 "$ws" $c; done
 expect "missing file" 2 "$ws" space "$tmp/none.yaml"
 check "missing file is named" err_has "none.yaml"
 expect "bad time" 2 "$ws" devices --timeout soon
