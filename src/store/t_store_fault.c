@@ -112,21 +112,25 @@ static void check_error(struct ws_ctx *ctx, int rc)
                  e->message, e->hint);
 }
 
+static void clear_files(void)
+{
+    static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
+    char name[96];
+
+    for (size_t i = 0; i < WS_COUNT(ends); i++) {
+        snprintf(name, sizeof(name), "%s%s", t_path, ends[i]);
+        unlink(name);
+    }
+}
+
 /* One run of everything with the fault set; true if it came to pass. */
 static bool one_fault(struct ws_ctx *ctx)
 {
     struct ws__store *s = NULL;
     uint64_t acked = 0;
-    char log[80];
     int rc;
 
-    unlink(t_path);
-    snprintf(log, sizeof(log), "%s-wal", t_path);
-    unlink(log);
-    snprintf(log, sizeof(log), "%s-shm", t_path);
-    unlink(log);
-    snprintf(log, sizeof(log), "%s-journal", t_path);
-    unlink(log);
+    clear_files();
     fault.seen = 0;
     t_vfs.on = true;
     rc = ws__store_open(ctx, t_path, false, &s);
@@ -146,6 +150,9 @@ static bool one_fault(struct ws_ctx *ctx)
     return fault.seen >= fault.nth;
 }
 
+/* What is tried with each fault. */
+static bool (*body)(struct ws_ctx *ctx);
+
 static void all_faults(enum t_op op, int code, int number)
 {
     struct ws_ctx *ctx = t_ctx(NULL);
@@ -158,10 +165,10 @@ static void all_faults(enum t_op op, int code, int number)
             fault.for_ever = for_ever;
             fault.code = code;
             fault.number = number;
-            if (!one_fault(ctx))
+            if (!body(ctx))
                 break;
         }
-    if (op != T_TRUNCATE) /* which no size of log may need */
+    if (op == T_WRITE || op == T_SYNC) /* others may not be needed */
         assert_true(fault.seen > 0);
     ws_ctx_free(ctx);
 }
@@ -182,6 +189,7 @@ static void every_kind(void)
 static void test_log(void **state)
 {
     (void)state;
+    body = one_fault;
     t_vfs_start(fail_nth);
     every_kind();
     all_faults(T_SHM_MAP, SQLITE_IOERR_SHMMAP, EIO);
@@ -191,10 +199,99 @@ static void test_log(void **state)
 static void test_journal(void **state)
 {
     (void)state;
+    body = one_fault;
     t_vfs_start(fail_nth);
     t_vfs.no_shm = true;
     every_kind();
     t_vfs_stop();
+}
+
+/* --- large transactions -------------------------------------------------- */
+
+static char *before_text, *after_text; /* of the store, without and with */
+
+/* As it was, or with everything: what the store holds after `rc`. */
+static void expect_all_or_nothing(struct ws_ctx *ctx, int rc)
+{
+    struct ws__store *s;
+    char *text;
+
+    if (ws__store_open(ctx, t_path, true, &s) || !(text = t_text(ctx, s)))
+        fail_msg("op %d at %ld: %s", fault.op, fault.nth,
+                 ws_ctx_error(ctx)->message);
+    if (strcmp(text, after_text) != 0 &&
+        (!rc || strcmp(text, before_text) != 0))
+        fail_msg("op %d at %ld: neither all nor nothing", fault.op, fault.nth);
+    ws__free(ctx, text);
+    ws__store_close(s);
+}
+
+static bool one_import(struct ws_ctx *ctx)
+{
+    struct ws__store *s;
+    int rc;
+
+    clear_files();
+    s = t_open(ctx);
+    assert_int_equal(t_import(ctx, s, before_text), 0);
+    fault.seen = 0;
+    t_vfs.on = true;
+    rc = t_import(ctx, s, after_text);
+    if (rc)
+        check_error(ctx, rc);
+    t_vfs.on = false;
+    ws__store_close(s);
+    expect_all_or_nothing(ctx, rc);
+    return fault.seen >= fault.nth;
+}
+
+/* Bringing a file of format 1 up to date: its text is the same. */
+static bool one_migration(struct ws_ctx *ctx)
+{
+    struct ws__store *s = NULL;
+    int rc;
+
+    clear_files();
+    t_format1(t_path);
+    fault.seen = 0;
+    t_vfs.on = true;
+    rc = ws__store_open(ctx, t_path, false, &s);
+    if (rc)
+        check_error(ctx, rc);
+    t_vfs.on = false;
+    ws__store_close(s);
+    expect_all_or_nothing(ctx, rc);
+    return fault.seen >= fault.nth;
+}
+
+static void writing_kinds(void)
+{
+    all_faults(T_WRITE, SQLITE_FULL, ENOSPC);
+    all_faults(T_SYNC, SQLITE_IOERR_FSYNC, EIO);
+    all_faults(T_READ, SQLITE_IOERR_READ, EIO);
+}
+
+static void test_large(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__store *s;
+    (void)state;
+
+    t_vfs_start(fail_nth);
+    t_format1(t_path);
+    assert_int_equal(ws__store_open(ctx, t_path, true, &s), 0);
+    after_text = before_text = t_text(ctx, s);
+    ws__store_close(s);
+    body = one_migration;
+    writing_kinds();
+
+    before_text = ws__strdup(ctx, "");
+    body = one_import;
+    writing_kinds();
+    t_vfs_stop();
+    ws__free(ctx, before_text);
+    ws__free(ctx, after_text);
+    ws_ctx_free(ctx);
 }
 
 /* --- a limit of the size of files ---------------------------------------- */
@@ -263,6 +360,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, t_setup, t_teardown)
         T(test_log),
         T(test_journal),
+        T(test_large),
         T(test_size_limit),
     };
 

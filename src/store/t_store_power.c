@@ -242,6 +242,28 @@ static void check_image(const char *path)
     power.kept += tally.n;
 }
 
+/* A large transaction is whole or not there: the text of an image is that of
+ * before or after. */
+static const char *before_text, *after_text;
+
+static void check_text(const char *path)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__store *s;
+    char *text = NULL;
+
+    if (ws__store_open(ctx, path, false, &s) || !(text = t_text(ctx, s)))
+        fail_msg("image %d: %s", (int)power.images, ws_ctx_error(ctx)->message);
+    if (strcmp(text, after_text) != 0 &&
+        (power.acked || strcmp(text, before_text) != 0))
+        fail_msg("image %d: neither all nor nothing", (int)power.images);
+    power.kept += !strcmp(text, after_text);
+    power.images++;
+    ws__free(ctx, text);
+    ws__store_close(s);
+    ws_ctx_free(ctx);
+}
+
 static void power_loss(void)
 {
     char path[80], name[96];
@@ -251,7 +273,7 @@ static void power_loss(void)
     unlink(name);
     t_vfs.on = false;
     make_image(path);
-    check_image(path);
+    (after_text ? check_text : check_image)(path);
     t_vfs.on = true;
 }
 
@@ -320,6 +342,16 @@ static void one_life(struct ws_ctx *ctx, unsigned appends)
     t_vfs.on = false;
 }
 
+static void clear_disks(void)
+{
+    for (size_t i = 0; i < power.n; i++) {
+        forget(&power.disk[i]);
+        free(power.disk[i].data);
+        memset(&power.disk[i], 0, sizeof(power.disk[i]));
+    }
+    power.n = 0;
+}
+
 static void lose_power(bool no_shm)
 {
     struct ws_ctx *ctx = t_ctx(NULL);
@@ -334,10 +366,7 @@ static void lose_power(bool no_shm)
     t_vfs_stop();
     assert_true(power.images > 40);
     assert_true(power.kept > power.images);
-    for (size_t i = 0; i < power.n; i++) {
-        forget(&power.disk[i]);
-        free(power.disk[i].data);
-    }
+    clear_disks();
     ws_ctx_free(ctx);
 }
 
@@ -353,12 +382,108 @@ static void test_journal(void **state)
     lose_power(true);
 }
 
+/* Where there is no shared memory a file must not ask for a log: its bytes 18
+ * and 19 say so. */
+static void without_log(void)
+{
+    FILE *f = fopen(t_path, "r+b");
+
+    assert_non_null(f);
+    assert_int_equal(fseek(f, 18, SEEK_SET), 0);
+    assert_int_equal(fwrite("\1\1", 1, 2, f), 2);
+    fclose(f);
+}
+
+/* Bringing a file of format 1 up to date, and importing its text. */
+static void one_large(struct ws_ctx *ctx)
+{
+    struct ws__store *s;
+    struct disk *d;
+
+    clear_disks();
+    t_format1(t_path);
+    if (t_vfs.no_shm)
+        without_log();
+    d = disk_of(t_path); /* has been there long */
+    assert_int_equal(ws__fs_read(ctx, t_path, 1 << 20, &d->data, &d->n), 0);
+    d->exists = true;
+    power.acked = 0;
+    before_text = after_text;
+    t_vfs.on = true;
+    s = t_open(ctx);
+    power.acked = 1;
+    power_loss();
+    ws__store_close(s);
+    power_loss();
+    t_vfs.on = false;
+    assert_int_equal(unlink(t_path), 0);
+
+    clear_disks();
+    s = t_open(ctx);
+    ws__store_close(s);
+    d = disk_of(t_path);
+    assert_int_equal(ws__fs_read(ctx, t_path, 1 << 20, &d->data, &d->n), 0);
+    d->exists = true;
+    power.acked = 0;
+    before_text = "";
+    t_vfs.on = true;
+    s = t_open(ctx);
+    power_loss();
+    assert_int_equal(t_import(ctx, s, after_text), 0);
+    power.acked = 1;
+    power_loss();
+    ws__store_close(s);
+    power_loss();
+    t_vfs.on = false;
+    assert_int_equal(unlink(t_path), 0);
+}
+
+static void large(bool no_shm)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__store *s;
+    char *text;
+
+    memset(&power, 0, sizeof(power));
+    ws__rng_seed(&power.rng, 23);
+    power.period = 4;
+    t_format1(t_path);
+    s = t_open(ctx); /* for writing, so that closing leaves no log */
+    after_text = text = t_text(ctx, s);
+    ws__store_close(s);
+    assert_int_equal(unlink(t_path), 0);
+    t_vfs_start(follow);
+    t_vfs.no_shm = no_shm;
+    for (unsigned long i = t_rounds(6); i--;)
+        one_large(ctx);
+    t_vfs_stop();
+    assert_true(power.images > 100);
+    after_text = NULL;
+    clear_disks();
+    ws__free(ctx, text);
+    ws_ctx_free(ctx);
+}
+
+static void test_large_log(void **state)
+{
+    (void)state;
+    large(false);
+}
+
+static void test_large_journal(void **state)
+{
+    (void)state;
+    large(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, t_setup, t_teardown)
         T(test_log),
         T(test_journal),
+        T(test_large_log),
+        T(test_large_journal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

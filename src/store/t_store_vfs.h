@@ -221,6 +221,44 @@ static inline void t_vfs_stop(void)
     sqlite3_vfs_register(t_vfs.real, 1);
 }
 
+/* The file that the code of format 1 wrote: 9 trials of 2 runs. */
+static inline void t_format1(const char *to)
+{
+    const char *root = getenv("WS_ROOT");
+    char from[512];
+
+    snprintf(from, sizeof(from), "%s/tests/data/store/format1.db",
+             root ? root : ".");
+    t_copy(from, to);
+}
+
+/* A store's text, or NULL if it does not verify. */
+static inline char *t_text(struct ws_ctx *ctx, struct ws__store *s)
+{
+    struct ws__buf b;
+    uint64_t records;
+
+    ws__buf_init(&b, ctx, 1 << 26);
+    if (!ws__store_export(s, &(struct ws__export_opts){0}, &b, &records))
+        return b.len ? ws__buf_take(&b) : ws__strdup(ctx, "");
+    ws__buf_free(&b);
+    return NULL;
+}
+
+static inline int t_import(struct ws_ctx *ctx, struct ws__store *s,
+                           const char *text)
+{
+    struct ws__import_counts counts;
+    struct ws__import *in;
+    int rc = ws__import_new(ctx, "t", text, strlen(text), &in);
+
+    if (!rc) {
+        rc = ws__store_import(s, in, &counts);
+        ws__import_free(in);
+    }
+    return rc;
+}
+
 /* Rounds of a test that draws: n, times WS_SOAK of the environment. */
 static inline unsigned long t_rounds(unsigned long n)
 {
