@@ -1,7 +1,8 @@
 """ws_reference.py: runs the reference of an operator that is in Python.
 
-Started by wavesmith-worker, which has lowered the limits and denied new
-sockets before; descriptor 3 is a socket to the tool. Messages are those of
+Started by wavesmith-worker, which has lowered limits and denied new sockets
+before; its argument is how much memory may be used; descriptor 3 is a socket to
+the tool. Messages are those of
 src/reference: {u32 length, u32 type} and a payload, little-endian; SETUP
 brings the user's text and the names of the op, CALL one workload whose inputs
 and results lie in shared memory. Every call is answered by DONE, with what
@@ -395,6 +396,12 @@ def map_area(data, fd, writable):
         os.close(fd)
 
 
+def limit_memory(wanted):
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    if hard == resource.RLIM_INFINITY or hard > wanted:
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, wanted))
+
+
 def silence():
     """Prints go nowhere; descriptor 2 stays for a dying interpreter."""
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -432,6 +439,7 @@ def serve(wire):
 
 
 if __name__ == "__main__":
+    limit_memory(int(sys.argv[1]))
     os.chdir("/tmp" if os.path.isdir("/tmp") else "/")
     silence()
     serve(Wire(3))

@@ -51,7 +51,8 @@ static const char *const fixed[] = {
     "HIP_VISIBLE_DEVICES=",
 };
 
-/* Half of the machine, as a reference has it beside candidates' buffers. */
+/* Half of the machine, as a reference has it beside candidates' buffers. The
+ * script sets this one: a sanitiser's own memory would not fit in here. */
 static uint64_t memory_limit(unsigned threads)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
@@ -61,14 +62,13 @@ static uint64_t memory_limit(unsigned threads)
     return (half > MIN_MEMORY ? half : MIN_MEMORY) + threads * THREAD_MEMORY;
 }
 
-static int lower_limits(struct ws_ctx *ctx, unsigned threads)
+static int lower_limits(struct ws_ctx *ctx)
 {
     const struct {
         int which;
         rlim_t limit;
         const char *name;
     } limits[] = {
-        {RLIMIT_AS, memory_limit(threads), "of memory"},
         {RLIMIT_NOFILE, MAX_FILES, "of open files"},
         {RLIMIT_FSIZE, MAX_FILE_BYTES, "of the size of files"},
         {RLIMIT_CORE, 0, "of core files"},
@@ -136,12 +136,16 @@ static int make_env(struct ws__arena *a, unsigned threads, char **env)
 static int become(struct ws_ctx *ctx, struct ws__arena *a, const char *python,
                   const char *script, unsigned threads)
 {
-    const char *const argv[] = {python,         "-B",   "-s", "-X",
-                                "faulthandler", script, NULL};
+    const char *memory =
+        ws__arena_printf(a, "%llu", (unsigned long long)memory_limit(threads));
+    const char *const argv[] = {python,         "-B",   "-s",   "-X",
+                                "faulthandler", script, memory, NULL};
     char *env[MAX_ENV];
 
+    if (!memory)
+        return WS_ENOMEM;
     WS_TRY(make_env(a, threads, env));
-    WS_TRY(lower_limits(ctx, threads));
+    WS_TRY(lower_limits(ctx));
     WS_TRY(confine(ctx));
     execvpe(python, (char *const *)argv, env);
     ws__fail(ctx, WS_EREFERENCE, "cannot start Python '%s': %s", python,

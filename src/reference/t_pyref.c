@@ -398,7 +398,7 @@ static void missing_packages_are_named(void **state)
         fprintf(file,
                 "#!/bin/sh\nexec %s -c 'import sys, runpy\n"
                 "sys.modules[\"%s\"] = None\n"
-                "sys.argv = sys.argv[-1:]\n"
+                "sys.argv = sys.argv[-2:]\n"
                 "runpy.run_path(sys.argv[0], run_name=\"__main__\")' \"$@\"\n",
                 ctx->python, name[i]);
         fclose(file);
