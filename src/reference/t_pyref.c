@@ -244,6 +244,9 @@ static const struct bad mistakes[] = {
     {"import numpy\ndef run(A, s):\n    return numpy.ones(1 << 45)\n",
      "MemoryError", "smaller"},
     {"raise MemoryError\n", "MemoryError", "smaller"},
+    {"import os\ndef run(A, s):\n    os.write(3, b'nonsense' * 9)\n"
+     "    return A\n",
+     "reference of 'scale'", ""},
     {"import os\nos.close(3)\ndef run(A, s):\n    return A\n", "crashed", ""},
 };
 
