@@ -26,7 +26,7 @@ import traceback
 
 MAP_INPUTS, MAP_RESULTS, CALL, DONE, _START, SETUP = range(100, 106)
 RUN = 0
-ENOMEM, EPROTO, EREFERENCE = 1, 23, 28
+EPROTO, EREFERENCE = 23, 28
 NOWHERE = 2**64 - 1
 MAX_TEXT = 700
 np = torch = None  # once the op says which it wants
@@ -387,11 +387,12 @@ def run(ref, data, inputs, results):
 
 
 def map_area(data, fd, writable):
-    size = Reader(data).u64()
+    """The area, or None: a message that maps is not answered, the call is."""
+    prot = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
     try:
-        return mmap.mmap(
-            fd, size, mmap.MAP_SHARED, mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
-        )
+        return mmap.mmap(fd, Reader(data).u64(), mmap.MAP_SHARED, prot)
+    except (OSError, ValueError, MemoryError):
+        return None
     finally:
         os.close(fd)
 
@@ -412,30 +413,41 @@ def silence():
     sys.stdin = open(0, closefd=False)
 
 
+def answer_one(ref, kind, data, areas):
+    """Returns the reference, which SETUP makes."""
+    if kind == SETUP:
+        return Reference(Reader(data))
+    if kind != CALL or ref is None:
+        raise Fail(f"unknown message {kind}", code=EPROTO)
+    if None in areas.values():
+        raise MemoryError
+    run(ref, data, areas[MAP_INPUTS], areas[MAP_RESULTS])
+    return ref
+
+
 def serve(wire):
+    """One answer for each SETUP and CALL, whatever happens."""
     ref, areas = None, {MAP_INPUTS: None, MAP_RESULTS: None}
     while True:
         kind, data, fd = wire.receive()
+        if kind in areas:
+            areas[kind] = None
+            areas[kind] = map_area(data, fd, kind == MAP_RESULTS)
+            continue
         try:
-            if kind in areas:
-                areas[kind] = None
-                areas[kind] = map_area(data, fd, kind == MAP_RESULTS)
-                continue
-            if kind == SETUP:
-                ref = Reference(Reader(data))
-            elif kind == CALL and ref:
-                run(ref, data, areas[MAP_INPUTS], areas[MAP_RESULTS])
-            else:
-                raise Fail(f"unknown message {kind}", code=EPROTO)
-            wire.answer()
+            ref = answer_one(ref, kind, data, areas)
+            answer = ()
         except Fail as e:
-            wire.answer(e.code, e.message, e.hint)
+            answer = e.code, e.message, e.hint
         except MemoryError:
-            wire.answer(
+            answer = (
                 EREFERENCE,
                 "it needs more memory than it may use",
                 "use smaller workloads, or less memory in the reference",
             )
+        except Exception as e:
+            answer = EREFERENCE, short(f"internal: {type(e).__name__}: {e}")
+        wire.answer(*answer)
 
 
 if __name__ == "__main__":

@@ -223,7 +223,10 @@ int ws__reference_run(struct ws__reference *r, struct ws__problem *p)
 {
     struct ws__ref_request q = {.what = WS__REF_RUN};
 
-    return call_worker(r, p, &q);
+    if (r->log >= 0)
+        ws__python_forget(p);
+    WS_TRY(call_worker(r, p, &q));
+    return r->log >= 0 ? ws__python_complete(p) : 0;
 }
 
 int ws__reference_generate(struct ws__reference *r, struct ws__problem *p)

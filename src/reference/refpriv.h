@@ -58,6 +58,10 @@ int ws__ref_answer(struct ws_ctx *ctx, int sock, int rc);
 
 /* pyref.c. A file for what the interpreter prints; its descriptor. */
 int ws__python_log(struct ws_ctx *ctx);
+/* Before a call: no results; after it: WS_EREFERENCE if any is missing. Code
+ * of a user that speaks on our socket itself deceives nobody with old ones. */
+void ws__python_forget(struct ws__problem *p);
+int ws__python_complete(const struct ws__problem *p);
 /* ": line" of it, or an empty text. */
 void ws__python_last_words(int log, char *out, size_t n);
 /* Starts the worker and sends all it needs; its answer is still to come. */

@@ -247,6 +247,11 @@ static const struct bad mistakes[] = {
     {"import os\ndef run(A, s):\n    os.write(3, b'nonsense' * 9)\n"
      "    return A\n",
      "reference of 'scale'", ""},
+    {"import os, struct\ndef run(A, s):\n    B = b''.join(struct.pack('<Q', 1)"
+     " + b'\\0' for _ in range(2))\n"
+     "    os.write(3, struct.pack('<III', 4 + len(B), 103, 0) + B)\n"
+     "    while True: pass\n",
+     "left out elements of 'C'", ""},
     {"import os\nos.close(3)\ndef run(A, s):\n    return A\n", "crashed", ""},
 };
 
