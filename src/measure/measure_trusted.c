@@ -72,7 +72,7 @@ int ws__measure_independent(struct ws_ctx *ctx, const struct ws__op *op,
     const struct ws__kernel *t = op->trusted.kernel;
 
     for (size_t i = 0; t && i < n; i++) {
-        if (!same_source(kernel[i].source, t->source))
+        if (!kernel[i].source || !same_source(kernel[i].source, t->source))
             continue;
         ws__fail(ctx, WS_EREFERENCE,
                  "kernel '%s' has the source of the reference of '%s', the "

@@ -225,6 +225,7 @@ static void mistakes_are_told(void **state)
         {"{kernel: kernels/naive.yaml, config: BM=3}", "BM", WS_ESPEC},
         {"{kernel: kernels/naive.yaml, function: f}", "'function'", WS_ESPEC},
         {"{kernel: sub/foreign.yaml}", "for op 'y'", WS_ESPEC},
+        {"{kernel: sub/ready.yaml}", "'n' is ready-made", WS_ESPEC},
         {"{kernel: {kernel: a}}", "'text'", WS_ESPEC},
         {"{kernel: [a]}", "'kernel' is a list", WS_ESPEC},
         {"{kernel: {kernel: n, source: n.c, launches: [{entry: f, grid: [M], "
@@ -311,6 +312,11 @@ static int setup(void **state)
         "launches: [{entry: g, grid: [M], block: [1], args: [A, C]}]\n");
     put("kernels/other.c", "// other\n");
     put("sub/foreign.yaml", "op: y\n" KERNEL);
+    put("sub/ready.yaml", "kernel: n\ndialect: ptx\nsource: n.ptx\n"
+                          "launches: [{entry: f, grid: [M], block: [1], "
+                          "args: [A, C]}]\n");
+    put("sub/n.ptx", ".version 8.0\n.target sm_90\n.visible .entry f(\n"
+                     ".param .u64 a, .param .u64 b) { ret; }\n");
     return 0;
 }
 
@@ -320,6 +326,8 @@ static int teardown(void **state)
                                         "kernels/naive.c",
                                         "kernels/other.yaml",
                                         "kernels/other.c",
+                                        "sub/ready.yaml",
+                                        "sub/n.ptx",
                                         "sub/foreign.yaml",
                                         "ref.py",
                                         "long.py",
