@@ -161,20 +161,27 @@ static void every_type(const char *text, enum ws__py_arrays arrays)
     static const int types[] = {WS__DTYPE_MAP(WS_X)};
 #undef WS_X
 
-    for (size_t i = 0; i < WS_COUNT(types); i++) {
-        struct ws__problem *p;
-        struct fixture f;
+    struct ws__reference *r = NULL;
+    struct ws__problem *p;
+    struct fixture f;
 
+    for (size_t i = 0; i < WS_COUNT(types); i++) {
         make(&f, (enum ws__dtype)types[i], text);
         f.op.python.arrays = arrays;
         if (ws__dtype_is_float(f.in.shape[0].dtype))
             f.op.tensor[0].fill = (struct ws__fill){WS__FILL_NORMAL, 0, 1};
-        if (run_once(ctx, &f, LIMIT_NS, &p) < 0)
+        if (!r) /* one worker serves all types */
+            assert_int_equal(ws__reference_open(ctx, &f.op, 1, LIMIT_NS, &r),
+                             0);
+        assert_int_equal(ws__problem_new(ctx, &f.in, &p), 0);
+        assert_int_equal(ws__problem_fill(p, r, 7, 1), 0);
+        if (ws__reference_run(r, p) < 0)
             fail_msg("%s: %s", ws__dtype_name(f.in.shape[0].dtype),
                      ws_ctx_error(ctx)->message);
         expect_product(&f, p);
         ws__problem_free(p);
     }
+    ws__reference_close(r);
 }
 
 static void numpy_gets_exact_values(void **state)
