@@ -28,7 +28,7 @@ static struct ws__hash mix_strings(struct ws__hash h, const char *const *s,
 static struct ws__hash mix_hint(struct ws__hash h,
                                 const struct ws__plan_launch *l)
 {
-    h = ws__hash_str(h, l->entry);
+    h = ws__hash_str(h, ws__plan_entry(l));
     for (int i = 0; i < 3; i++)
         h = ws__hash_u64(ws__hash_u64(h, l->grid[i]), l->block[i]);
     h = ws__hash_u64(ws__hash_u64(h, l->shared_bytes), l->narg);
@@ -43,6 +43,8 @@ static struct ws__hash mix_hint(struct ws__hash h,
 static struct ws__hash mix_build(struct ws__hash h, const struct ws__build *b)
 {
     h = ws__hash_str(h, b->source);
+    if (b->binary)
+        h = ws__hash_mix(h, b->binary, b->binary_bytes);
     h = mix_strings(h, b->option, b->noption);
     h = ws__hash_u64(h, (uint64_t)b->dialect);
     h = mix_strings(h, b->entry, b->nentry);
