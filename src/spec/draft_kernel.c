@@ -1,0 +1,273 @@
+/*
+ * draft_kernel.c: the kernel file of a draft: what the source leaves to be
+ * defined as parameters, and its functions as launches.
+ */
+#include <ctype.h>
+
+#include "core/decimal.h"
+#include "spec/draft_int.h"
+#include "spec/node.h"
+
+#include "base/banned.h"
+
+/* A text as YAML: plain if it is harmless, else in quotes. */
+static void put_text(struct ws__buf *b, const char *s)
+{
+    bool plain = isalpha((unsigned char)*s) || *s == '.';
+
+    for (const char *p = s; *p; p++)
+        plain = plain && (isalnum((unsigned char)*p) || strchr("_./-", *p));
+    if (plain) {
+        ws__buf_puts(b, s);
+        return;
+    }
+    ws__buf_puts(b, "\"");
+    for (; *s; s++)
+        ws__buf_printf(b, *s == '"' || *s == '\\' ? "\\%c" : "%c", *s);
+    ws__buf_puts(b, "\"");
+}
+
+/* A macro's own value, if it can stand in a list of values. */
+static bool is_value(const char *s)
+{
+    int64_t i;
+    double f;
+    bool word = isalpha((unsigned char)*s) != 0;
+
+    for (const char *p = s; *p; p++)
+        word = word && (isalnum((unsigned char)*p) || *p == '_');
+    return word || ws__integer_parse(s, &i) || ws__decimal_parse(s, &f);
+}
+
+static void put_macro(struct ws__drafting *s, const struct ws__sig_macro *m)
+{
+    char why[240];
+
+    if (m->by_ifdef)
+        snprintf(why, sizeof(why),
+                 "line %u asks by #ifdef, but it will always be defined: make "
+                 "it #if, with [0, 1] here",
+                 (unsigned)m->line);
+    else if (m->value)
+        snprintf(why, sizeof(why),
+                 "values to try, as in [1, 2, 4]; line %u; '%.40s' is the "
+                 "source's own",
+                 (unsigned)m->line, m->value);
+    else
+        snprintf(why, sizeof(why),
+                 "values to try, as in [1, 2, 4]; first used in line %u",
+                 (unsigned)m->line);
+    if (m->value && is_value(m->value))
+        ws__draft_line(s->kernel, why, "  %s: {values: [%s, %s]}", m->name,
+                       m->value, WS__BLANK);
+    else
+        ws__draft_line(s->kernel, why, "  %s: {values: %s}", m->name,
+                       WS__BLANK);
+}
+
+/* A name for a template's parameter: its place is what counts. */
+static const char *tparam_name(struct ws__drafting *s,
+                               const struct ws__sig_entry *e, size_t i,
+                               char out[64])
+{
+    struct ws__loc nowhere = {0};
+
+    snprintf(out, 64, "%.63s", e->tparam[i]);
+    if (ws__node_variable(s->ctx, out, &nowhere, "", true) < 0)
+        snprintf(out, 64, "P%zu", i + 1);
+    ws__error_clear(s->ctx);
+    return out;
+}
+
+/* Is the template's parameter an axis of the op? */
+static bool is_op_type(const struct ws__drafting *s, const char *tparam)
+{
+    int x;
+
+    if (!s->d->op)
+        return s->type_axis && !strcmp(s->type_axis, tparam);
+    x = ws__op_axis(s->d->op, tparam);
+    return x >= 0 && s->d->op->axis[x].kind == WS__AXIS_TYPE;
+}
+
+static bool told_before(const struct ws__drafting *s, size_t entry, size_t i)
+{
+    const struct ws__sig_entry *e = ws__draft_entry(s, entry);
+
+    for (size_t k = 0; k < entry; k++)
+        for (size_t p = 0; p < ws__draft_entry(s, k)->ntparam; p++)
+            if (!strcmp(ws__draft_entry(s, k)->tparam[p], e->tparam[i]))
+                return true;
+    return false;
+}
+
+static void put_parameters(struct ws__drafting *s)
+{
+    struct ws__buf *b = s->kernel;
+    size_t at = b->len;
+    char name[64];
+
+    ws__buf_puts(b, "parameters: # the first value is the default\n");
+    for (size_t i = 0; i < s->d->nentry; i++)
+        for (size_t p = 0; p < ws__draft_entry(s, i)->ntparam; p++)
+            if (!is_op_type(s, ws__draft_entry(s, i)->tparam[p]) &&
+                !told_before(s, i, p))
+                ws__draft_line(b,
+                               ws__draft_entry(s, i)->tparam_type[p]
+                                   ? "types to try, as in [float, half]"
+                                   : "values to try, as in [16, 32]",
+                               "  %s: {values: %s}",
+                               tparam_name(s, ws__draft_entry(s, i), p, name),
+                               WS__BLANK);
+    for (size_t i = 0; i < s->d->sig->nmacro; i++) {
+        const char *macro = s->d->sig->macro[i].name;
+
+        /* An op's axes and constants are defined without us. */
+        if (!ws__draft_is_tparam(s, macro) &&
+            !(s->d->op && ws__op_name_taken(s->d->op, macro)))
+            put_macro(s, &s->d->sig->macro[i]);
+    }
+    if (b->len == at + strlen("parameters: # the first value is the "
+                              "default\n") &&
+        !b->failed) {
+        b->len = at;
+        b->data[at] = '\0';
+        ws__buf_puts(b, "# No names were found that the source leaves to be "
+                        "defined: it has nothing to tune yet.\n"
+                        "# parameters:\n#   BM: {values: [16, 32, 64]}\n");
+    }
+}
+
+/* Names that the source wants and that are axes of the op. */
+static void put_specialize(struct ws__drafting *s)
+{
+    const struct ws__op *op = s->d->op;
+    const char *begin = "specialize: [";
+
+    for (size_t i = 0; op && i < s->d->sig->nmacro; i++) {
+        int x = ws__op_axis(op, s->d->sig->macro[i].name);
+
+        if (x < 0 || op->axis[x].kind != WS__AXIS_VAR)
+            continue;
+        ws__buf_printf(s->kernel, "%s%s", begin, op->axis[x].name);
+        begin = ", ";
+    }
+    if (*begin == ',')
+        ws__buf_puts(s->kernel, "] # a build for each value of these axes\n");
+}
+
+/* What an op leaves open and the source does not. */
+static void put_constraints(struct ws__drafting *s)
+{
+    const struct ws__op *op = s->d->op;
+    uint32_t told = 0;
+
+    for (size_t i = 0; op && i < s->d->nentry; i++)
+        for (size_t a = 0; a < ws__draft_entry(s, i)->narg; a++) {
+            const struct ws__sig_arg *arg = &ws__draft_entry(s, i)->arg[a];
+            int t = ws__draft_tensor(op, arg);
+            int x = t < 0 ? -1 : op->tensor[t].type_axis;
+
+            if (x < 0 || !arg->dtype || told >> x & 1)
+                continue;
+            if (!told)
+                ws__buf_puts(s->kernel, "constraints:\n");
+            told |= 1u << x;
+            ws__buf_printf(s->kernel,
+                           "  - {require: %s == %s, about: the type in the "
+                           "source}\n",
+                           op->axis[x].name, ws__dtype_name(arg->dtype));
+        }
+}
+
+static void put_entry_name(struct ws__drafting *s,
+                           const struct ws__sig_entry *e)
+{
+    struct ws__loc nowhere = {0};
+    char name[64];
+
+    if (ws__node_identifier(s->ctx, e->name, &nowhere, "") < 0) {
+        ws__error_clear(s->ctx);
+        ws__draft_line(s->kernel, e->name, "  - entry: %s", WS__BLANK);
+        return;
+    }
+    if (!e->ntparam) {
+        ws__buf_printf(s->kernel, "  - entry: %s\n", e->name);
+        return;
+    }
+    ws__buf_printf(s->kernel, "  - entry: \"%s<", e->name);
+    for (size_t i = 0; i < e->ntparam; i++)
+        ws__buf_printf(s->kernel, "%s{%s}", i ? ", " : "",
+                       is_op_type(s, e->tparam[i]) && !s->d->op
+                           ? s->type_name
+                           : tparam_name(s, e, i, name));
+    ws__buf_puts(s->kernel, ">\"\n");
+}
+
+static void put_arg(struct ws__drafting *s, const struct ws__sig_arg *a,
+                    const struct ws__bound *b)
+{
+    char why[400];
+
+    snprintf(why, sizeof(why), "%s%.120s%s%.120s", b->guess ? b->guess : "",
+             a->type, a->trouble && strstr(b->text, WS__BLANK) ? "; " : "",
+             a->trouble && strstr(b->text, WS__BLANK) ? a->trouble : "");
+    ws__draft_line(s->kernel, why, "      - %s", b->text);
+}
+
+static void put_launch(struct ws__drafting *s, size_t i)
+{
+    const struct ws__sig_entry *e = ws__draft_entry(s, i);
+    char why[200] = "threads a block, as in [64, 1]";
+
+    put_entry_name(s, e);
+    ws__draft_line(s->kernel, "blocks, as in [\"ceil_div(N, 64)\", M]",
+                   "    grid: %s", WS__BLANK);
+    if (e->block[0]) {
+        ws__draft_line(s->kernel, "as the source requires",
+                       "    block: [%lld, %lld, "
+                       "%lld]",
+                       (long long)e->block[0], (long long)e->block[1],
+                       (long long)e->block[2]);
+    } else {
+        if (e->bounds)
+            snprintf(why, sizeof(why),
+                     "threads a block; the source says "
+                     "__launch_bounds__(%.80s)",
+                     e->bounds);
+        ws__draft_line(s->kernel, why, "    block: %s", WS__BLANK);
+    }
+    ws__buf_puts(s->kernel, e->narg ? "    args:\n" : "    args: []\n");
+    for (size_t a = 0; a < e->narg; a++)
+        put_arg(s, &e->arg[a], &s->bound[i][a]);
+}
+
+void ws__draft_put_kernel(struct ws__drafting *s)
+{
+    static const char *const dialects[] = {"portable", "opencl", "cuda"};
+    struct ws__buf *b = s->kernel;
+
+    ws__buf_puts(b, "# How ");
+    ws__draft_comment(b, s->d->source_file);
+    ws__buf_printf(b,
+                   " is built and launched, read by %s.\n# Drafted by "
+                   "'wavesmith init'. Every %s is a blank; "
+                   "docs/specification.md has all keys.\n",
+                   s->d->read_by, WS__BLANK);
+    for (size_t i = 0; i < s->d->sig->nnote; i++) {
+        ws__buf_puts(b, "# Not read: ");
+        ws__draft_comment(b, s->d->sig->note[i]);
+        ws__buf_puts(b, "\n");
+    }
+    ws__buf_printf(b, "kernel: %s\nop: ", s->d->name);
+    put_text(b, s->d->op_ref);
+    ws__buf_printf(b, "\ndialect: %s\nsource: ", dialects[s->d->dialect]);
+    put_text(b, s->d->source_file);
+    ws__buf_puts(b, "\n");
+    put_specialize(s);
+    put_parameters(s);
+    put_constraints(s);
+    ws__buf_puts(b, "launches:\n");
+    for (size_t i = 0; i < s->d->nentry; i++)
+        put_launch(s, i);
+}
