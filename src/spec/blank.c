@@ -7,7 +7,7 @@
  * the readers, so that no key can be forgotten and a file tells all its blanks
  * at once. The mark is a plain word to YAML wherever a value may stand, and
  * can be no name, number or expression. Descriptions may ask questions: in
- * `about` and `name` only the bare mark counts.
+ * `about`, `name` and `description` only the bare mark counts.
  */
 #include "spec/node.h"
 
@@ -79,9 +79,13 @@ static const struct {
 
 static bool is_mark(const char *text, const char *key)
 {
-    if (key && (!strcmp(key, "about") || !strcmp(key, "name")))
-        return !strcmp(text, MARK);
-    return strstr(text, MARK) != NULL;
+    static const char *const words[] = {"about", "name", "description"};
+
+    for (size_t i = 0; key && i < WS_COUNT(words); i++)
+        if (!strcmp(key, words[i]))
+            return !strcmp(text, MARK);
+    /* What has lines is a program, not a value. */
+    return strstr(text, MARK) != NULL && !strchr(text, '\n');
 }
 
 static const char *want_of(const struct walk *w, const char *section)
