@@ -427,6 +427,10 @@ int ws__load_kernel(struct ws__load *l, const struct ws__node *root,
     if (ws__dialect_is_ready(out->dialect)) {
         out->source = "";
         WS_TRY(ws__load_ready(l, n, out));
+        if ((n = ws__node_get(root, "include"))) {
+            ws__node_fail(l->ctx, n, "a ready-made kernel includes nothing");
+            return ws__hint(l->ctx, "leave 'include' out");
+        }
     } else if (source) {
         WS_TRY(ws__node_str(l->ctx, n, "a file", &out->source_file));
         out->source = ws__arena_strdup(l->arena, source);

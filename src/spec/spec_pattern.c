@@ -332,7 +332,8 @@ static int add_files(struct ready *r, size_t count)
     return 0;
 }
 
-static int check_default(struct ready *r)
+/* Of processors, of other devices. */
+static int check_default(struct ready *r, bool is_cpu)
 {
     const struct ws__source_file *f;
     struct ws__config c;
@@ -340,6 +341,8 @@ static int check_default(struct ready *r)
     char *path;
 
     ws__config_default(r->k, &c);
+    for (size_t i = 0; i < r->k->nparam; i++)
+        c.at[i] = (uint16_t)r->k->param[i].dflt_of[is_cpu];
     WS_TRY(ws__kernel_file(r->l->ctx, r->k, &c, NULL, name, &f));
     if (f)
         return 0;
@@ -383,5 +386,6 @@ int ws__load_ready(struct ws__load *l, const struct ws__node *at,
     WS_TRY(add_files(&r, count));
     k->ready = r.file;
     k->nready = r.nfile;
-    return check_default(&r);
+    WS_TRY(check_default(&r, true));
+    return check_default(&r, false);
 }

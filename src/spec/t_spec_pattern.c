@@ -205,6 +205,9 @@ static void ptx(void **state)
     told(load_dir("ptx", "a_{BM}.ptx", "m"), "no kernel of that name");
     told(load_dir("ptx", "a_{BM}.ptx", "mm<3>"), "not allowed");
     told(load_dir("ptx", "a_{BX}.ptx", "mm"), "did you mean");
+    told(load_dir("ptx, include: [i]", "a_{BM}.ptx", "mm"), "includes nothing");
+    told(load_dir("ptx, options: [-fmad=true]", "a_{BM}.ptx", "mm"),
+         "compiled before");
     told(load_dir("ptx", "a_{M}.ptx", "mm"), "not known when");
     told(load_dir("ptx", "../a_{BM}.ptx", "mm"), "");
     write_file("d.ptx",
