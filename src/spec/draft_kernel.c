@@ -207,11 +207,15 @@ static void put_entry_name(struct ws__drafting *s,
 static void put_arg(struct ws__drafting *s, const struct ws__sig_arg *a,
                     const struct ws__bound *b)
 {
+    bool open = strstr(b->text, WS__BLANK) != NULL;
+    const char *why_open = a->trouble;
     char why[400];
 
+    if (!why_open && a->kind == WS__SIG_SCALAR && a->width > 1)
+        why_open = "a vector cannot be passed by value";
     snprintf(why, sizeof(why), "%s%.120s%s%.120s", b->guess ? b->guess : "",
-             a->type, a->trouble && strstr(b->text, WS__BLANK) ? "; " : "",
-             a->trouble && strstr(b->text, WS__BLANK) ? a->trouble : "");
+             a->type, open && why_open ? "; " : "",
+             open && why_open ? why_open : "");
     ws__draft_line(s->kernel, why, "      - %s", b->text);
 }
 
