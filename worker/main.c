@@ -40,7 +40,7 @@ static void lower_limits(void)
     prctl(PR_SET_DUMPABLE, 0);
     if (getrlimit(RLIMIT_FSIZE, &file) == 0 &&
         (file.rlim_cur == RLIM_INFINITY || file.rlim_cur > FILE_LIMIT_BYTES)) {
-        file.rlim_cur = FILE_LIMIT_BYTES;
+        file.rlim_cur = file.rlim_max = FILE_LIMIT_BYTES;
         setrlimit(RLIMIT_FSIZE, &file);
     }
 }

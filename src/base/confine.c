@@ -19,6 +19,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
@@ -28,6 +29,7 @@
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -449,6 +451,32 @@ static int confine_calls(struct ws_ctx *ctx)
                   : 0;
 }
 
+/* ---- memory ----------------------------------------------------------------
+ */
+
+/* More than three quarters of the machine's memory is no kernel's: without a
+ * limit its compiler, or the kernel itself, would have the system end other
+ * processes. Sanitisers take more addresses than there are; they go without. */
+static void limit_memory(void)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * page, now = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    struct rlimit limit;
+
+    if (f && fscanf(f, "%" SCNu64, &now) != 1)
+        now = 0;
+    if (f)
+        fclose(f);
+    now *= page;
+    if (!now || now > all || getrlimit(RLIMIT_AS, &limit))
+        return;
+    if (limit.rlim_cur > now + all / 4 * 3)
+        limit.rlim_cur = now + all / 4 * 3;
+    limit.rlim_max = limit.rlim_cur;
+    setrlimit(RLIMIT_AS, &limit);
+}
+
 int ws__confine(struct ws_ctx *ctx, const char *const *writable)
 {
     int rules = -1, rc = 0;
@@ -460,6 +488,7 @@ int ws__confine(struct ws_ctx *ctx, const char *const *writable)
     if (rules >= 0)
         close(rules);
     WS_TRY(rc);
+    limit_memory();
     WS_TRY(confine_calls(ctx));
     return writable && rules < 0
                ? ws__fail(ctx, WS_ENOTSUP, "the kernel has no Landlock")

@@ -21,6 +21,8 @@
  *   mounts, no change of owners, modes or times of files, no session or
  *   process group of its own, no timers of the system, no way around this.
  *
+ * Its memory is limited to three quarters of the machine's.
+ *
  * writable NULL: files stay as they are. WS_ENOTSUP: the system's kernel lacks
  * what it takes; what could be taken away is. Signal SIGRTMAX is used.
  */
