@@ -322,6 +322,7 @@ int ws__worker_start(struct ws_ctx *ctx, enum ws__worker_role role,
         ws__proc_stop(out, END_GRACE_NS);
         ws__proc_describe(out, how, sizeof(how));
         ws__fail(ctx, rc, "the worker '%s' ended at once: %s", path, how);
+        ctx->err.signal = ws__proc_signal(out);
     }
 done:
     if (rc < 0)

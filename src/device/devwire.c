@@ -100,11 +100,22 @@ void ws__put_info(struct ws__buf *b, const struct ws__device_info *info)
     ws__put_blob(b, info, sizeof(*info));
 }
 
+/* A byte that is neither 0 nor 1 is no bool. */
+static void make_bool(bool *b)
+{
+    unsigned char raw;
+
+    memcpy(&raw, b, 1);
+    *b = raw != 0;
+}
+
 #define TERMINATE(array) ((array)[sizeof(array) - 1] = '\0')
 
 void ws__get_info(struct ws__reader *r, struct ws__device_info *info)
 {
     get_struct(r, info, sizeof(*info));
+    make_bool(&info->usable);
+    make_bool(&info->id.is_cpu);
     TERMINATE(info->name);
     TERMINATE(info->reason);
     TERMINATE(info->extra);

@@ -1,5 +1,5 @@
-/* fuzz_devwire.c: requests for builds and batches from any bytes. The first
- * byte picks which of the two is read. */
+/* fuzz_devwire.c: requests for builds and batches, and what a worker says of a
+ * device, from any bytes. The first byte picks which of the three is read. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ws__reader r;
     struct ws__dev_batch batch;
     struct ws__build build;
+    struct ws__device_info info;
     struct ws__arena a;
 
     if (!ctx || !size) {
@@ -21,7 +22,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     r = (struct ws__reader){data + 1, data + size, false};
     ws__arena_init(&a, ctx);
-    if (data[0] % 2)
+    if (data[0] == '2') {
+        ws__get_info(&r, &info);
+        if (!r.bad && info.usable)
+            ws__identity_seal(&info.id);
+    } else if (data[0] % 2)
         ws__get_batch(&r, &a, &batch);
     else
         ws__get_build(&r, &a, &build);

@@ -108,6 +108,8 @@ static int lose(struct isolate *d, int code, const char *op, uint64_t limit)
         ctx->err.signal = ws__proc_signal(&d->proc);
         return WS_ECRASH;
     }
+    if (code == WS_EPROTO && !strstr(ctx->err.message, "the worker"))
+        return ws__error_prefix(ctx, "wrong answer from the worker to %s", op);
     if (code == WS_ETIMEOUT && ws__check_stop(ctx) == 0) {
         last_words(d, said);
         ws__fail(ctx, WS_ETIMEOUT, "%s did not end within %.3g s",
@@ -231,6 +233,19 @@ static int make_errors(struct isolate *d)
     return 0;
 }
 
+/* A worker that ended before it could be asked anything had words, too. */
+static void add_tail(struct isolate *d)
+{
+    struct ws_error err = d->ctx->err;
+    char tail[TAIL_BYTES];
+
+    read_tail(d, tail);
+    if (!tail[0])
+        return;
+    ws__fail(d->ctx, err.code, "%.400s: %s", err.message, tail);
+    d->ctx->err.signal = err.signal;
+}
+
 static int start(struct ws_ctx *ctx, const struct ws__device_ops *family,
                  const char *cache_dir, struct isolate **out)
 {
@@ -253,6 +268,8 @@ static int start(struct ws_ctx *ctx, const struct ws__device_ops *family,
         ws__worker_start(ctx, WS__ROLE_DEVICE, env, d->err_fd, &d->proc));
 done:
     ws__arena_free(&a);
+    if (rc == WS_ECRASH)
+        add_tail(d);
     if (rc < 0) {
         isolate_close(d);
         return rc;
