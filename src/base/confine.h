@@ -19,7 +19,7 @@
  *   of `writable` (NULL-terminated; made if missing) and in /dev/null;
  * - no sockets, no signals to other processes, no tracing, no namespaces or
  *   mounts, no change of owners, modes or times of files, no session or
- *   process group of its own, no timers of the system, no way around this.
+ *   process group of its own, no setting of clocks, no way around this.
  *
  * Its memory is limited to three quarters of the machine's.
  *
