@@ -30,7 +30,9 @@ tune() { # NAME SEED DEVICE...
     "$ws" tune ops/gemm --workloads tests/gpu/shapes.yaml --strategy random --budget "$budget" --seed "$seed" \
         "${args[@]}" --store "$out/$name.db" --json >"$out/$name.json" 2>"$out/$name.log" || { bad=$((bad + 1)); tail -n 3 "$out/$name.log"; }
     echo "$name: $((($(date +%s%N) - start) / 1000000)) ms, trials: $(grep -m1 '"trials"' "$out/$name.json"), not ok: $(grep -cE '"(wrong|crash|hang|cheat|launch|build)":' "$out/$name.json")"
-    grep -oE '"(workload|default_ns|best_ns|speedup)": [^,]*' "$out/$name.json"
+    python3 -c 'import json, sys
+for w in json.load(open(sys.argv[1]))["workloads"]:
+    print("  %-40s %9.1f us -> %9.1f us %5.2fx" % (w["workload"], w["default_ns"] / 1e3, w["best_ns"] / 1e3, w["speedup"]))' "$out/$name.json"
     rm -f "$out/$name".db*
 }
 expect 2 "$ws" tune ops/gemm --workloads tests/gpu/shapes.yaml --budget 1 --store "$out/x.db" --device "${dev[0]}" --device "${dev[0]}"
