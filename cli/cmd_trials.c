@@ -17,7 +17,8 @@ struct want {
     struct ws_trials_opts o;
     bool list, summary, verify;
     uint64_t since_ns;
-    const char *spec, *workloads, *kernel, *format, *export, *import;
+    const char *spec, *workloads, *kernel, *format, *export, *import, *where,
+        *time_column;
 };
 
 /* --- trials -------------------------------------------------------------- */
@@ -435,28 +436,35 @@ static int import(struct cli *c, const struct want *w)
         .kernel = w->kernel,
         .workload = w->o.workload,
         .device = w->o.device,
+        .where = w->where,
+        .time_column = w->time_column,
     };
     struct ws_trials_imported r;
 
     if (w->o.verdict || w->since_ns || w->o.limit || w->o.run || w->format)
         return cli_usage(c, NULL, "an import takes the whole file");
-    if (!w->spec && (w->kernel || w->o.workload || w->o.device))
+    if (!w->spec && (w->kernel || w->o.workload || w->o.device || w->where ||
+                     w->time_column))
         return cli_usage(c, "they say what results of another tool are about",
-                         "--kernel, --workload and --device go with --spec");
+                         "--kernel, --workload, --device, --where and "
+                         "--time-column go with --spec");
     if (ws_trials_import(c->ctx, &o, &r) < 0)
         return cli_error(c);
     if (c->json)
         return cli_json(
-            c, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "records",
-                         (json_int_t)r.records, "trials", (json_int_t)r.trials,
-                         "runs", (json_int_t)r.runs, "specifications",
-                         (json_int_t)r.specs, "values", (json_int_t)r.values,
-                         "matched", (json_int_t)r.matched, "foreign",
-                         (json_int_t)r.foreign, "foreign_why", r.foreign_why));
+            c, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:b}",
+                         "records", (json_int_t)r.records, "trials",
+                         (json_int_t)r.trials, "runs", (json_int_t)r.runs,
+                         "specifications", (json_int_t)r.specs, "values",
+                         (json_int_t)r.values, "matched", (json_int_t)r.matched,
+                         "foreign", (json_int_t)r.foreign, "foreign_why",
+                         r.foreign_why, "unfinished", r.unfinished));
     printf("%llu records: %llu new trials, %llu new runs; %llu were there "
            "already\n",
            (unsigned long long)r.records, (unsigned long long)r.trials,
            (unsigned long long)r.runs, (unsigned long long)r.matched);
+    if (r.unfinished)
+        printf("the file breaks off; what is whole of it was taken\n");
     if (r.foreign)
         printf("%llu results are not of this space and were left out: %s\n",
                (unsigned long long)r.foreign, r.foreign_why);
@@ -551,6 +559,10 @@ static int run(struct cli *c, int argc, char **argv)
         {"kernel", "NAME|FILE",
          "of --spec: what results are about; or one of its kernel files",
          CLI_KERNEL, &kernels},
+        {"where", "C=V,...", "of a CSV: only rows with these cells", CLI_TEXT,
+         &w.where},
+        {"time-column", "C", "of a CSV: the column of the time", CLI_TEXT,
+         &w.time_column},
         {NULL, NULL, NULL, CLI_FLAG, NULL}};
     const char *pos[1];
     int npos,

@@ -437,6 +437,8 @@ struct ws_trials_import_opts {
                                       file says */
     const char *device; /* with spec: where they were measured, if the file
                            does not say */
+    const char *where, *time_column; /* CSV: rows "COLUMN=VALUE,...", and the
+                                        time's column; NULL: all, by name */
 };
 
 struct ws_trials_imported {
@@ -445,6 +447,7 @@ struct ws_trials_imported {
     uint64_t matched;                     /* there already, the same */
     uint64_t foreign; /* with spec: not of its space or workloads; left out */
     char foreign_why[256]; /* the first of them */
+    int unfinished;        /* the file broke off; what is whole was taken */
 };
 
 /* All or nothing. An error names the line; WS_EINVAL: it contradicts the

@@ -387,17 +387,19 @@ static int on_result(void *user, const struct ws__result *r)
     return rc;
 }
 
-/* The run's seed is the file's content: the same file again is the same run,
- * another one is another. */
-static int name_run(struct bring *b, const char *file)
+/* The run's seed is the file's content and what is taken of it: the same again
+ * is the same run, anything else is another. */
+static int name_run(struct bring *b, const struct ws_trials_import_opts *o)
 {
     struct ws__hash h;
     char *text;
     size_t n;
 
-    WS_TRY(ws__fs_read(b->ctx, file, MAX_FILE, &text, &n));
+    WS_TRY(ws__fs_read(b->ctx, o->file, MAX_FILE, &text, &n));
     h = ws__hash_bytes(text, n);
     ws__free(b->ctx, text);
+    h = ws__hash_str(ws__hash_str(h, o->where), o->time_column);
+    h = ws__hash_u64(ws__hash_u64(h, b->kernel), b->first);
     snprintf(b->run.name, sizeof(b->run.name), "%s", b->spec->s->path);
     snprintf(b->run.strategy, sizeof(b->run.strategy), "import");
     b->run.spec = b->spec->s->hash;
@@ -464,8 +466,10 @@ static int bring_results(struct ws_ctx *ctx,
         .kernel = &s->kernel[b.kernel],
         .workload = s->workload + b.first,
         .nworkload = o->workload && s->op ? 1 : s->nworkload,
+        .where = o->where,
+        .time = o->time_column,
     };
-    WS_TRY(name_run(&b, o->file));
+    WS_TRY(name_run(&b, o));
     WS_TRY(name_device(&b, o, &rs));
     WS_TRY(ws__import_begin(ctx, o->file, &b.in));
     rc = describe(&b);
@@ -476,6 +480,7 @@ static int bring_results(struct ws_ctx *ctx,
         return rc;
     }
     out->foreign = report.foreign;
+    out->unfinished = report.unfinished;
     snprintf(out->foreign_why, sizeof(out->foreign_why), "%s",
              report.foreign_why);
     *in = b.in;

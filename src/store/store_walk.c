@@ -113,8 +113,10 @@ int ws__store_each(struct ws__store *s,
 static const char sums[] =
     "SELECT " WS__SQL_RUN
     ", t.verdict, count(t.id), sum(t.spent_ns), sum(t.nsample),"
-    " max(t.wall_ns), (SELECT i.device FROM trial u JOIN identity i"
-    " ON i.id = u.identity WHERE u.run = r.id ORDER BY u.id LIMIT 1)"
+    " max(t.wall_ns), coalesce("
+    "(SELECT i.device FROM identity i WHERE i.hash = r.device),"
+    " (SELECT i.device FROM trial u JOIN identity i"
+    " ON i.id = u.identity WHERE u.run = r.id ORDER BY u.id LIMIT 1))"
     " FROM run r LEFT JOIN trial t ON t.run = r.id"
     " GROUP BY r.id, t.verdict ORDER BY r.id, t.verdict";
 

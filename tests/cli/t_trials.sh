@@ -65,6 +65,15 @@ expect "the same again" 0 "$ws" trials "$tmp/r.db" --import "$tmp/r.csv" --spec 
 check "is there already" out_has "0 new trials"
 expect "what came in" 0 "$ws" trials "$tmp/r.db" --list
 check "by name" out_has "BM=64,BN=16"
+printf 'gpu,BM,BN,a_us,b_ms\nx,16,8,7,1.5\ny,16,8,9,2.5\n' >"$tmp/w.csv"
+expect "one device of a matrix" 0 "$ws" trials "$tmp/w.db" --import "$tmp/w.csv" --spec "$tmp/space.json" --device y --where gpu=y --time-column b_ms
+check "its row" out_has "1 new trials"
+expect "its time" 0 "$ws" trials "$tmp/w.db" --list
+check "in its unit" out_has "2.50 ms"
+printf '{"device_name": "d", "kernel_name": "k", "problem_size": "", "tune_params_keys": ["BM","BN"], "tune_params": {"BM":[16,32],"BN":[8]},"cache": {"16,8": {"BM": 16, "BN": 8, "time": 1.25},\n' >"$tmp/u.json"
+expect "an unfinished cache file" 0 "$ws" trials "$tmp/u.db" --import "$tmp/u.json" --spec "$tmp/space.json"
+check "is said to be" out_has "breaks off"
+expect "--where without --spec" 2 "$ws" trials "$tmp/u.db" --import "$tmp/old.jsonl" --where a=b
 for f in t4 cache csv; do
     expect "export as $f" 0 "$ws" trials "$tmp/r.db" --export "$tmp/r.$f" --format $f --spec "$tmp/space.json"
     check "three results as $f" out_has "3 results"
