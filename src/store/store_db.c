@@ -15,15 +15,10 @@
 #include "store/store_db.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/banned.h"
-
-#define FILE_STEP 65536u /* what SQLite may want to write at once */
 
 /* own, marks: names and places of the columns that are not in the list. */
 #define INSERT(verb, table, own, marks, COLUMNS)                               \
@@ -157,26 +152,6 @@ static int code_of(sqlite3 *db, int rc)
     }
 }
 
-/* A write that meets the limit of the size of files is an error without a
- * cause to SQLite, which forgets errno on the way. */
-static bool at_file_limit(const struct ws__store *s)
-{
-    static const char *const end[] = {"", "-wal"};
-    struct rlimit limit;
-    char path[PATH_MAX];
-    struct stat st;
-
-    if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY)
-        return false;
-    for (size_t i = 0; i < WS_COUNT(end); i++) {
-        snprintf(path, sizeof(path), "%s%s", s->path, end[i]);
-        if (!stat(path, &st) &&
-            (uint64_t)st.st_size + FILE_STEP >= (uint64_t)limit.rlim_cur)
-            return true;
-    }
-    return false;
-}
-
 static const char *hint_of(int code)
 {
     switch (code) {
@@ -205,8 +180,6 @@ int ws__store_fail(struct ws__store *s, int sqlite_rc, const char *verb)
 {
     int code = code_of(s->db, sqlite_rc);
 
-    if (code == WS_EIO && sqlite_rc == SQLITE_IOERR_WRITE && at_file_limit(s))
-        code = WS_EFULL;
     if (code == WS_ENOMEM)
         return ws__nomem(s->ctx);
     /* Where a file cannot be made SQLite looks for one to read, and that is
