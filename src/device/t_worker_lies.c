@@ -263,7 +263,8 @@ static void each_lie(void **state)
 
     (void)state;
     for (size_t i = 0; i < WS_COUNT(lies); i++)
-        for (int at = 0; at < REQUESTS; at++) {
+        /* Opening has a limit of a minute: silence there is left out. */
+        for (int at = i ? 0 : 1; at < REQUESTS; at++) {
             struct t_alloc a = {0};
             struct ws_ctx *ctx = t_ctx(&a);
             uint64_t t0 = ws__now_ns();
@@ -271,8 +272,6 @@ static void each_lie(void **state)
             char how[64];
             int rc;
 
-            if (!at && !strcmp(lies[i].how, "silent"))
-                continue; /* opening has a limit of a minute */
             snprintf(how, sizeof(how), "%d %s", at, lies[i].how);
             setenv(LIE_ENV, how, 1);
             ctx->worker_path = ws__strdup(ctx, exe);
