@@ -50,7 +50,7 @@ if [ "$(id -u)" = 0 ]; then user=(setpriv --reuid 65534 --regid 65534 --clear-gr
 mkdir -p "$tmp/ro/kernels" "$tmp/open"
 cp tests/data/recordings/*.yaml "$tmp/ro/"
 cp tests/data/recordings/kernels/* "$tmp/ro/kernels/"
-chmod -R a+rX "$tmp" 2>/dev/null; chmod 555 "$tmp/ro" "$tmp/ro/kernels"; chmod 777 "$tmp/open"
+chmod -R a+rX "$tmp" 2>/dev/null; chmod -R a+rwX "$tmp/cache"; chmod 555 "$tmp/ro" "$tmp/ro/kernels"; chmod 777 "$tmp/open"
 if "${user[@]}" "$ws" --version >/dev/null 2>&1 && "${user[@]}" test -r "$tmp/ro/op.yaml" && ! "${user[@]}" test -w "$tmp/ro"; then
     one=(tune "$tmp/ro/kernels/small.yaml" --budget 2 --device opencl:0)
     expect "a project that cannot be made" 3 "${user[@]}" "$ws" "${one[@]}"
@@ -60,7 +60,6 @@ if "${user[@]}" "$ws" --version >/dev/null 2>&1 && "${user[@]}" test -r "$tmp/ro
     cp "$tmp/ro"/*.yaml "$tmp/open/"
     cp "$tmp/ro/kernels"/* "$tmp/open/kernels/"
     one=(tune "$tmp/open/kernels/small.yaml" --budget 2 --device opencl:0)
-    chmod 777 "$tmp/cache"
     expect "a store that cannot be made" 3 "${user[@]}" "$ws" "${one[@]}" --store "$tmp/ro/s.db"
     check "it is named" err_has "$tmp/ro"
     mkdir -m 555 "$tmp/lock"
