@@ -3,6 +3,7 @@
 #   make            everything          make demo     install, build, tune GEMM
 #   make test       fast tests          make check    sanitizers and all checks
 #   make bench      figures             make install  PREFIX=/usr/local
+#   make bench-peers  beside peers      make soak     hours, not minutes
 #   make deps       packages of the distribution (root)
 #   make test SAN=address,undefined     the same with sanitizers
 #   make CC=clang   another compiler; every variant has its own folder
@@ -152,7 +153,7 @@ o: $(call obj,$(call notest,$(wildcard $(D)/*.c $(D)/*/*.c)))
 include $(wildcard mk/*.mk)
 
 clean:
-	rm -rf build
+	rm -rf $(filter-out build/venv,$(wildcard build/*))
 
 .PHONY: all test test-build t o clean FORCE
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
