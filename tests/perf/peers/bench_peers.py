@@ -7,12 +7,16 @@ machine, so only ratios within one run mean anything. Counts of valid configs
 must agree, or the run fails.
 """
 import argparse
+import csv
+import gzip
 import json
 import os
 import platform
+import random
 import statistics
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SPACES = ["convolution", "convolution_milo", "dedispersion_milo", "gemm_milo",
@@ -21,17 +25,29 @@ SCALED = "hotspot_milo"
 SCALES = [1, 2, 4, 8]
 MIB = 1024 * 1024
 
+RECORDED = ["convolution_milo__A100", "dedispersion_milo__A100"]
+BUDGETS = [50, 100, 200]
+SEEDS = 30
+OURS = ["hill", "random", "grid"]
+THEIRS = ["random_sample", "genetic_algorithm", "simulated_annealing",
+          "greedy_ils", "mls", "diff_evo", "dual_annealing", "basinhopping",
+          "pso"]
+RESAMPLES = 2000
+
 
 def data_dir():
     return os.path.join(os.environ.get("WS_DATA", "../shared/data"),
                         "benchmark_hub")
 
 
-def run(command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+def run(command, whole=False):
+    """The JSON that a command prints: all of it, or on its last line."""
+    done = subprocess.run(command, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
     if done.returncode:
-        sys.exit(f"bench-peers: exit {done.returncode}: {' '.join(command)}")
-    return json.loads(done.stdout.splitlines()[-1])
+        sys.exit(f"bench-peers: exit {done.returncode}: {' '.join(command)}\n"
+                 f"{done.stderr[-2000:]}")
+    return json.loads(done.stdout if whole else done.stdout.splitlines()[-1])
 
 
 def alternate(commands, repeats):
@@ -104,6 +120,80 @@ much more at the peak.
               f"| {time_text(ours['space_s'])} |", flush=True)
 
 
+def optimum(times):
+    with gzip.open(times, "rt") as f:
+        return min(float(row["time_ms_median"]) for row in csv.DictReader(f)
+                   if row["status"] == "ok")
+
+
+def our_search(args, t1, times, strategy, seeds):
+    """Best time in ms by budget and seed. A budget leaves out the default,
+    which a tune evaluates first, so it is one less."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for budget in BUDGETS:
+            found[str(budget)] = []
+            for seed in range(seeds):
+                store = os.path.join(folder, "store.db")
+                row = run([os.path.join(args.build, "wavesmith"), "tune", t1,
+                           "--recordings", times, "--strategy", strategy,
+                           "--seed", str(seed), "--budget", str(budget - 1),
+                           "--store", store, "--json"], whole=True)
+                row = row["workloads"][0]
+                found[str(budget)].append(
+                    row["best_ns"] / 1e6 if row["config"] else None)
+                os.unlink(store)
+    return found
+
+
+def interval(values):
+    """The mean, and where it lies in 95 % of resamples."""
+    draw = random.Random(1)
+    means = sorted(statistics.fmean(draw.choices(values, k=len(values)))
+                   for _ in range(RESAMPLES))
+    return (statistics.fmean(values), means[int(0.025 * RESAMPLES)],
+            means[int(0.975 * RESAMPLES) - 1])
+
+
+def search_row(name, found, best):
+    cells = []
+    for budget in BUDGETS:
+        reached = [best / t if t else 0.0 for t in found[str(budget)]]
+        mean, low, high = interval(reached)
+        cells.append(f"{mean:.3f} [{low:.3f}, {high:.3f}], "
+                     f"{statistics.median(reached):.3f}")
+    print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def search_tables(args):
+    print(f"""
+## Searching
+
+On recorded times of every config (`{data_dir()}`): how near to the best config a strategy comes with as many different
+configs as the budget says, {args.seeds} seeds each: the best time of all over the best time found (1 is the optimum, 0
+is nothing that ran), as mean [95 % bootstrap interval], median. Both sides use their defaults; Kernel Tuner runs in its
+simulation mode. Ours evaluates the default config of the T1 file first, which counts; `grid` has no seed.""")
+    for name in RECORDED:
+        times = os.path.join(data_dir(), f"{name}.csv.gz")
+        t1 = os.path.join(data_dir(), f"T1_{name.split('__')[0]}.json")
+        best = optimum(times)
+        print(f"""
+### {name}
+
+| strategy | {' | '.join(f'{b} configs' for b in BUDGETS)} |
+|---|{'---|' * len(BUDGETS)}""")
+        for strategy in OURS:
+            seeds = 1 if strategy == "grid" else args.seeds
+            search_row(f"ours: {strategy}",
+                       our_search(args, t1, times, strategy, seeds), best)
+        for strategy in THEIRS:
+            found = run([os.path.join(args.venv, "bin/python"),
+                         os.path.join(HERE, "kt_search.py"), t1, times,
+                         strategy, str(args.seeds)] +
+                        [str(b) for b in BUDGETS])
+            search_row(f"Kernel Tuner: {strategy}", found, best)
+
+
 def machine(args):
     with open("/proc/cpuinfo") as f:
         model = next((line.split(":")[1].strip() for line in f
@@ -126,6 +216,7 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--venv", required=True)
     parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--only", choices=["space", "search"])
     args = parser.parse_args()
     if not os.path.exists(os.path.join(data_dir(), "T1_pnpoly.json")):
@@ -135,6 +226,8 @@ def main():
     if args.only != "search":
         space_table(args)
         memory_table(args)
+    if args.only != "space":
+        search_tables(args)
 
 
 main()

@@ -60,4 +60,5 @@ def main():
                       "before_bytes": before, "peak_bytes": peak}))
 
 
-main()
+if __name__ == "__main__":
+    main()
