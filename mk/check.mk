@@ -1,4 +1,5 @@
-# check: everything that is slower or stricter than `make test`.
+# check: everything that is slower or stricter than `make test`. Tests beside
+# peers skip where those cannot be installed.
 
 CHECK = $(MAKE) --no-print-directory
 check: deps
@@ -11,17 +12,20 @@ check: deps
 	$(CHECK) CC=clang -j2 all
 	$(CHECK) SAN=address,undefined test
 	$(CHECK) SAN=thread -j2 test-threads
+	-$(CHECK) deps-peers
 	$(CHECK) test-slow
 
 # Under the thread sanitiser: what runs threads of ours. Not what runs PoCL: its
 # threads and its compiler are not instrumented.
-THREADED = $(filter %/t_measure %/t_fleet %/reference/t_reference %/t_generate \
-    %/t_wsrt_pick %/t_wire, $(TESTS))
+THREADED = $(filter $(foreach t,t_fs t_wire t_turn t_devwire t_isolate \
+    t_measure t_measure_torture t_measure_trusted t_fleet t_compare t_generate \
+    t_gemm_reference t_wsrt_pick t_wsrt_pack t_tune,%/$(t)) \
+    %/src/reference/t_reference, $(TESTS))
 test-threads: all $(THREADED)
 	@BUILD=$(B) SAN=$(SAN) tests/run $(THREADED)
 
 # Kill tests, valgrind on the short group, installation.
-test-slow: all $(TESTS)
+test-slow: all $(TESTS) $(B)/tests/perf/peers/peer_space
 	@BUILD=$(B) LIMIT=900 JOBS=1 tests/run $(sort $(wildcard tests/slow/s_*.sh))
 
 bench: all $(patsubst %.c,$(B)/%,$(wildcard tests/perf/perf_*.c))

@@ -22,10 +22,11 @@ $(PEERS_READY):
 # Times, memory and search quality beside those of peers. REPEATS of each, one
 # in turn; the result is a page in Markdown.
 REPEATS = 7
+SEEDS = 30
 bench-peers: all $(B)/$(PEERS)/peer_space
 	@$(MAKE) --no-print-directory deps-peers
 	@$(PYTHON3) $(PEERS)/bench_peers.py --build $(B) --venv $(VENV) \
-	    --repeats $(REPEATS)
+	    --repeats $(REPEATS) --seeds $(SEEDS)
 
 # Named, so that make keeps it.
 $(B)/$(PEERS)/peer_space: $(B)/$(PEERS)/peer_space.o

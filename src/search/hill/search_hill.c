@@ -7,8 +7,9 @@
  * for the shape near the top, or to any, for long ways) and moves to the best
  * answer if it is an improvement; an improvement that is known ends the step
  * early. After FAILS_MAX neighbours without one, or when none is left, it
- * climbs again from elsewhere: kernels take turns, beginning with their
- * default, then by the toss of a coin near the kernel's best point or anywhere.
+ * climbs again from the best of SCOUTS points elsewhere: kernels take turns,
+ * beginning with their default, then by the toss of a coin near the kernel's
+ * best point or anywhere.
  *
  * What is good for one shape is often good for the next, and its build exists
  * already: every TIP_EVERY questions a workload tries the best point of
@@ -289,9 +290,15 @@ static int ask_step(struct hill *h, size_t w, struct ws__candidate *out)
     return ask_start(h, w, out);
 }
 
+/* Whether there is a point to step from; otherwise scouts look for one. */
+static bool is_climbing(const struct climb *c)
+{
+    return isfinite(c->at.score);
+}
+
 static unsigned step_size(const struct climb *c)
 {
-    return c->scouted ? STEP : SCOUTS;
+    return is_climbing(c) ? STEP : SCOUTS;
 }
 
 static int ask_one(struct hill *h, size_t w, struct ws__candidate *out)
@@ -366,7 +373,7 @@ static int tell(void *state, const struct ws__trial *t)
         o->best = told;
     if (told.score < c->step.score)
         c->step = told;
-    if (!c->outstanding && ((c->scouted && c->step.score < c->at.score) ||
+    if (!c->outstanding && ((is_climbing(c) && c->step.score < c->at.score) ||
                             c->step_asked >= step_size(c)))
         end_step(h, c);
     return 0;
