@@ -27,7 +27,7 @@
 
 #define STEP 4
 #define SCOUTS 8
-#define FAILS_MAX 24
+#define FAILS_MAX 16
 #define TIP_EVERY 4
 
 /* Draws of an untried random config before the space is walked for one. */
