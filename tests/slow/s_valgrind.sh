@@ -8,7 +8,7 @@ memory() {
 }
 for t in base/t_mem base/t_hash base/t_ctx base/t_fs core/t_decimal core/t_dtype \
     core/t_safetensors core/t_stats core/t_trial expr/t_expr_list \
-    expr/t_expr_trend space/t_space recordings/t_recordings spec/t_results \
+    expr/t_expr_trend space/t_space recordings/t_recordings \
     spec/t_spec_use spec/t_spec_errors search/t_engine pack/t_pack; do
     memory src/$t
 done
