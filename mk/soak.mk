@@ -20,7 +20,7 @@ PORTABLE = build/fuzz-portable
 soak-fuzz-portable:
 	@$(FUZZ_MAKE) B=build/fuzz-static fuzz-programs \
 	    PKG_LIBS="-l:libfyaml.a -l:libjansson.a -l:libsqlite3.a -l:libz.a" \
-	    FUZZ_LINK="-static-libstdc++ -static-libgcc"
+	    FUZZ_LINK="-static-libstdc++ -static-libgcc -Wl,--strip-debug"
 	@rm -rf $(PORTABLE) && mkdir -p $(PORTABLE)
 	@cd build/fuzz-static && cp -r *.libfuzzer run lsan.supp seeds \
 	    ../../$(PORTABLE)/
