@@ -83,9 +83,8 @@ def space_table(args):
 
 From the parameters and constraints in memory to every valid config: ours counts and then walks all configs in order,
 Kernel Tuner builds its `Searchspace`. Processor time of the process (neither uses threads), which other load on the machine
-hardly changes. Starting, importing and reading the file are left out; the reading
-stands in a column of its own. `count` is ours alone: the exact number without walking, which is all that sampling and ranking
-need.
+hardly changes. Starting, importing and reading the file are left out; the reading stands in a column of its own. `count` is ours
+alone: the exact number without walking, which is all that sampling and ranking need.
 
 | space | valid configs | Kernel Tuner | ours | ratio | ours, count | ratio | reading: theirs | ours |
 |---|---|---|---|---|---|---|---|---|""")
@@ -104,8 +103,8 @@ def memory_table(args):
     print(f"""
 ## Memory and the size of a space
 
-`{SCALED}` times a parameter that no constraint reads. Resident memory of the process: before the file is read, and how
-much more at the peak.
+`{SCALED}` times a parameter that no constraint reads. Resident memory of the process: before the file is read, and how much
+more at the peak.
 
 | valid configs | Kernel Tuner: before | more at peak | ours: before | more at peak | Kernel Tuner | ours |
 |---|---|---|---|---|---|---|""")
