@@ -114,6 +114,15 @@ static bool is_type_word(const struct ws__tok *t)
     return ws__tok_is(t, "typename") || ws__tok_is(t, "class");
 }
 
+static bool has_tparam(const struct ws__sig_entry *e,
+                       const struct ws__tok *name)
+{
+    for (size_t i = 0; i < e->ntparam; i++)
+        if (ws__tok_is(name, e->tparam[i]))
+            return true;
+    return false;
+}
+
 /* The name of one template parameter: before a '=', the last word. */
 static int add_tparam(struct reader *r, struct ws__sig_entry *e, size_t from,
                       size_t to)
@@ -123,9 +132,11 @@ static int add_tparam(struct reader *r, struct ws__sig_entry *e, size_t from,
     for (size_t i = from; i < to && !is(r, i, "="); i++)
         if (at(r, i)->kind == WS__TOK_WORD && i > from)
             name = i;
-    if (!name || e->ntparam == WS_COUNT(e->tparam))
-        return note(r, "a parameter '", at(r, from),
-                    "...' of a template has no name or is one too many");
+    if (!name || e->ntparam == WS_COUNT(e->tparam) ||
+        has_tparam(e, at(r, name)))
+        return note(
+            r, "a parameter '", at(r, from),
+            "...' of a template has no name of its own or is one too many");
     e->tparam[e->ntparam] =
         ws__arena_strndup(r->arena, at(r, name)->s, at(r, name)->n);
     if (!e->tparam[e->ntparam])
