@@ -90,40 +90,51 @@ static bool is_op_type(const struct ws__drafting *s, const char *tparam)
     return x >= 0 && s->d->op->axis[x].kind == WS__AXIS_TYPE;
 }
 
-static bool told_before(const struct ws__drafting *s, size_t entry, size_t i)
+/* Do the parameters of the templates before place (entry, i) have the name? */
+static bool told_before(struct ws__drafting *s, size_t entry, size_t i,
+                        const char *name)
+{
+    char other[64];
+
+    for (size_t k = 0; k < s->d->nentry && k <= entry; k++) {
+        const struct ws__sig_entry *e = ws__draft_entry(s, k);
+
+        for (size_t p = 0; p < e->ntparam && (k < entry || p < i); p++)
+            if (!strcmp(tparam_name(s, e, p, other), name))
+                return true;
+    }
+    return false;
+}
+
+static void put_tparam(struct ws__drafting *s, size_t entry, size_t i)
 {
     const struct ws__sig_entry *e = ws__draft_entry(s, entry);
+    char name[64];
 
-    for (size_t k = 0; k < entry; k++)
-        for (size_t p = 0; p < ws__draft_entry(s, k)->ntparam; p++)
-            if (!strcmp(ws__draft_entry(s, k)->tparam[p], e->tparam[i]))
-                return true;
-    return false;
+    if (is_op_type(s, e->tparam[i]) ||
+        told_before(s, entry, i, tparam_name(s, e, i, name)))
+        return;
+    ws__draft_line(s->kernel,
+                   e->tparam_type[i] ? "types to try, as in [float, half]"
+                                     : "values to try, as in [16, 32]",
+                   "  %s: {values: %s}", name, WS__BLANK);
 }
 
 static void put_parameters(struct ws__drafting *s)
 {
     struct ws__buf *b = s->kernel;
     size_t at = b->len;
-    char name[64];
 
     ws__buf_puts(b, "parameters: # the first value is the default\n");
     for (size_t i = 0; i < s->d->nentry; i++)
         for (size_t p = 0; p < ws__draft_entry(s, i)->ntparam; p++)
-            if (!is_op_type(s, ws__draft_entry(s, i)->tparam[p]) &&
-                !told_before(s, i, p))
-                ws__draft_line(b,
-                               ws__draft_entry(s, i)->tparam_type[p]
-                                   ? "types to try, as in [float, half]"
-                                   : "values to try, as in [16, 32]",
-                               "  %s: {values: %s}",
-                               tparam_name(s, ws__draft_entry(s, i), p, name),
-                               WS__BLANK);
+            put_tparam(s, i, p);
     for (size_t i = 0; i < s->d->sig->nmacro; i++) {
         const char *macro = s->d->sig->macro[i].name;
 
         /* An op's axes and constants are defined without us. */
         if (!ws__draft_is_tparam(s, macro) &&
+            !told_before(s, s->d->nentry, 0, macro) &&
             !(s->d->op && ws__op_name_taken(s->d->op, macro)))
             put_macro(s, &s->d->sig->macro[i]);
     }
