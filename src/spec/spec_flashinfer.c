@@ -275,7 +275,7 @@ static int add_floor(struct ws__load *l, const struct ws__node *root,
     for (const struct ws__node *c = in ? in->first : NULL; c; c = c->next)
         select = select || !ws__dtype_is_float(
                                ws__dtype_parse(ws__node_get(c, "dtype")->text));
-    if (!select)
+    if (!select || !out->first) /* that there are outputs is asked later */
         return 0;
     ws__buf_init(&b, l->ctx, WS__SPEC_TEXT_MAX);
     for (const struct ws__node *c = out->first; c; c = c->next) {

@@ -333,6 +333,8 @@ static void broken_definitions(void **state)
         {"\"y\": {\"shape\"", "\"x\": {\"shape\"", WS_ESPEC, 9, "'x' is taken",
          ""},
         {"[\"rows != 13\"", "[[1]", WS_ESPEC, 5, "is a list", "a condition"},
+        {"\"outputs\": {", "\"outputs\": {}, \"more\": {", WS_ESPEC, 1,
+         "no outputs", ""},
     };
     static const char good_text[] = DEFINITION("other");
     const struct ws_error *e = ws_ctx_error(ctx);
