@@ -14,6 +14,10 @@
  * the others are interleaved with each other at the end; the other one is
  * taken if that interval says that it is faster.
  *
+ * What fails in a pair has failed, whatever it was when it was screened: a
+ * candidate is no finalist any more, a default no default. If both failed the
+ * same way, one may have pulled down the other: the default is asked alone.
+ *
  * If the default has no time, the two best candidates are interleaved with
  * each other (one alone is measured again alone): the best is known then, the
  * speed-up is not, and stays 1.
@@ -108,12 +112,15 @@ static void plan_questions(struct finals *f)
     }
 }
 
+static bool failed(const struct ws__trial *t)
+{
+    return t->verdict != WS__V_OK && t->verdict != WS__V_NONE;
+}
+
 static bool is_failure(const struct ws__answer *a)
 {
-    enum ws__verdict v = a->t[0].verdict;
-
-    return v != WS__V_OK && v != WS__V_NONE && !a->missed &&
-           (v != WS__V_FILTERED || a->q.effort == WS__NORMAL);
+    return failed(&a->t[0]) && !a->missed &&
+           (a->t[0].verdict != WS__V_FILTERED || a->q.effort == WS__NORMAL);
 }
 
 /* Counts what screening found and keeps the first failure of a workload. */
@@ -245,6 +252,13 @@ static int judge_pairs(struct finals *f, size_t n, struct judged *all,
     return 0;
 }
 
+static int keep_failure(struct finals *f, const struct ws__trial *t)
+{
+    if (f->choice->failure.verdict != WS__V_NONE)
+        return 0;
+    return keep_trial(f, t, &f->choice->failure);
+}
+
 /* The leader interleaved with its challenger: which of the two is taken; one
  * that fails now is not. */
 static int challenge(struct finals *f, struct judged *leader,
@@ -265,6 +279,9 @@ static int challenge(struct finals *f, struct judged *leader,
         *taken = other;
     if (a && !is_ok(&a->t[0]) && !is_ok(&a->t[1]))
         other->ratio.lo = 0; /* its default stays */
+    for (int i = 0; a && rc >= 0 && i < 2; i++)
+        if (failed(&a->t[i]))
+            rc = keep_failure(f, &a->t[i]);
     ws__pending_clear(f->e, f->batch, n);
     return rc < 0 ? rc : 0;
 }
@@ -317,10 +334,65 @@ static int judge_screening(struct finals *f)
     return keep_trial(f, &a->t[0], &f->choice->best);
 }
 
+/* Takes out of the list who failed in its pair. *dflt: a failure of the
+ * default that is its own, or NULL; *doubt: one that both had. */
+static int drop_failed(struct finals *f, size_t n,
+                       const struct ws__trial **dflt, bool *doubt)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < f->n; i++) {
+        const struct ws__answer *a = i < n ? answered(&f->batch[i]) : NULL;
+
+        if (a && failed(&a->t[0]) && a->t[0].verdict == a->t[1].verdict)
+            *doubt = true;
+        else if (a && failed(&a->t[0]) && !*dflt)
+            *dflt = &a->t[0];
+        if (a && failed(&a->t[1]))
+            WS_TRY(keep_failure(f, &a->t[1]));
+        else
+            f->list[left++] = f->list[i];
+    }
+    f->n = left;
+    return 0;
+}
+
+/* *dflt: its failure, if it fails alone, too. */
+static int ask_alone(struct finals *f, const struct ws__trial **dflt)
+{
+    const struct ws__answer *a;
+    size_t n = 0;
+    int rc = add_question(f, &f->e->work[f->workload].dflt->q.a, NULL, &n);
+
+    if (rc >= 0)
+        rc = answer_all(f, n);
+    a = n ? answered(&f->batch[0]) : NULL;
+    if (rc >= 0 && a && failed(&a->t[0]))
+        *dflt = &a->t[0];
+    ws__pending_clear(f->e, f->batch, n);
+    return rc < 0 ? rc : 0;
+}
+
+static int without_default(struct finals *f);
+
+/* A default that was right when it was screened and is not any more. */
+static int default_failed(struct finals *f, const struct ws__trial *t)
+{
+    struct ws__choice *c = f->choice;
+
+    c->have_default = c->have_best = false;
+    ws__trial_clear(f->e->ctx, &c->best);
+    ws__trial_clear(f->e->ctx, &c->failure);
+    WS_TRY(keep_trial(f, t, &c->failure));
+    WS_TRY(keep_trial(f, t, &c->dflt));
+    return without_default(f);
+}
+
 static int against_default(struct finals *f)
 {
     const struct ws__answer *d = f->e->work[f->workload].dflt;
-    bool some = false;
+    const struct ws__trial *bad = NULL;
+    bool some = false, doubt = false;
     size_t n = 0, nall = 0;
     int rc = 0;
 
@@ -332,8 +404,14 @@ static int against_default(struct finals *f)
         rc = answer_all(f, n);
     if (rc >= 0)
         rc = judge_pairs(f, n, f->judged, &nall, &some);
-    ws__pending_clear(f->e, f->batch, n);
     if (rc >= 0)
+        rc = drop_failed(f, n, &bad, &doubt);
+    ws__pending_clear(f->e, f->batch, n);
+    if (rc >= 0 && doubt && !bad)
+        rc = ask_alone(f, &bad);
+    if (rc >= 0 && bad)
+        rc = default_failed(f, bad);
+    else if (rc >= 0)
         rc = some ? take_winner(f, f->judged, nall) : judge_screening(f);
     return rc;
 }

@@ -498,6 +498,33 @@ static void both_fail(struct t_world *w, const struct ws__question *q,
         out[1].verdict = WS__V_WRONG;
 }
 
+/* The default was right when it was screened and is wrong in the pairs; the
+ * last question is for the two best of the others. */
+static void default_turns_wrong(struct t_world *w, const struct ws__question *q,
+                                struct ws__trial *out)
+{
+    if (q->pair && t_is_default(w, &q->a))
+        out[0].verdict = WS__V_WRONG;
+}
+
+/* As that, but each pair leaves open whose fault it was. */
+static void both_turn_wrong(struct t_world *w, const struct ws__question *q,
+                            struct ws__trial *out)
+{
+    default_turns_wrong(w, q, out);
+    if (q->pair && t_is_default(w, &q->a))
+        out[1].verdict = WS__V_WRONG;
+    if (!q->pair && q->effort == WS__CONFIRM)
+        out[0].verdict = WS__V_WRONG;
+}
+
+static void one_turns_wrong(struct t_world *w, const struct ws__question *q,
+                            struct ws__trial *out)
+{
+    if (q->pair && w->pairs == 1)
+        out[1].verdict = WS__V_WRONG;
+}
+
 /* Both drift alike: only their rounds together tell. */
 static void drifting(struct t_world *w, const struct ws__question *q,
                      struct ws__trial *out)
@@ -569,6 +596,29 @@ static void test_evidence(void **state)
     c = evidence(both_fail, 0, &out, &ctx);
     assert_true(t_is_default(&world, &c->best.candidate));
     assert_true(c->speedup.lo >= 1 && c->speedup.hi <= 1);
+    end_evidence(&out, ctx);
+
+    c = evidence(default_turns_wrong, 0, &out, &ctx);
+    assert_false(c->have_default || c->confirmed);
+    assert_int_equal(c->dflt.verdict, WS__V_WRONG);
+    assert_int_equal(c->failure.verdict, WS__V_WRONG);
+    assert_true(t_is_default(&world, &c->failure.candidate));
+    assert_true(c->have_best && !t_is_default(&world, &c->best.candidate));
+    assert_int_equal(world.pairs, 4);
+    assert_true(c->speedup.lo >= 1 && c->speedup.hi <= 1);
+    end_evidence(&out, ctx);
+
+    c = evidence(both_turn_wrong, 0, &out, &ctx);
+    assert_false(c->have_default || c->have_best);
+    assert_true(t_is_default(&world, &c->failure.candidate));
+    assert_int_equal(c->dflt.verdict, WS__V_WRONG);
+    end_evidence(&out, ctx);
+
+    c = evidence(one_turns_wrong, 0, &out, &ctx);
+    assert_true(c->have_default && c->have_best);
+    assert_int_equal(c->failure.verdict, WS__V_WRONG);
+    assert_false(t_is_default(&world, &c->failure.candidate));
+    assert_false(t_same(&c->failure.candidate, &c->best.candidate));
     end_evidence(&out, ctx);
 
     c = evidence(drifting, 0, &out, &ctx);
