@@ -280,8 +280,7 @@ static int bar_text(struct ws__buf *b, const struct ws__op *op,
 /* A shape at which nothing was right gets no answer, not a neighbour's: a
  * condition more that every variant must hold. The copy lives in the arena. */
 static int bar_shapes(struct ws_spec *spec, struct ws__arena *a,
-                      const struct ws__outcome *o,
-                      const struct ws_tune_row *row, const struct ws__op **out)
+                      const struct ws__outcome *o, const struct ws__op **out)
 {
     struct ws__spec *s = spec->s;
     struct ws__op *op = ws__arena_alloc(a, 1, sizeof(*op));
@@ -300,7 +299,7 @@ static int bar_shapes(struct ws_spec *spec, struct ws__arena *a,
         struct ws__buf b;
         char *text;
 
-        if (o->choice[i].have_best || !row[i].attempted)
+        if (!o->choice[i].barred)
             continue;
         ws__buf_init(&b, spec->ctx, 4096);
         rc = bar_text(&b, op, s->kernel[0].op, &s->workload[i]);
@@ -314,21 +313,6 @@ static int bar_shapes(struct ws_spec *spec, struct ws__arena *a,
     }
     *out = op;
     return rc;
-}
-
-/* Workloads may differ in their inputs alone; a pack knows shapes. The first of
- * a shape speaks for it, unless nothing was right for another. */
-static bool speaks(const struct ws__spec *s, const struct ws__outcome *o,
-                   const struct ws_tune_row *row, size_t i)
-{
-    for (size_t k = 0; k < o->n; k++) {
-        if (k == i || memcmp(s->workload[i].axis, s->workload[k].axis,
-                             sizeof(s->workload[i].axis)))
-            continue;
-        if (o->choice[k].have_best ? k < i : row[k].attempted)
-            return false;
-    }
-    return o->choice[i].have_best;
 }
 
 static int write_pack(struct ws_spec *spec, struct ws__arena *a,
@@ -347,7 +331,7 @@ static int write_pack(struct ws_spec *spec, struct ws__arena *a,
     if (!e)
         return WS_ENOMEM;
     for (size_t i = 0; i < o->n; i++)
-        if (speaks(s, o, r->row, i))
+        if (o->choice[i].speaks)
             e[c.nentry++] = (struct ws__pack_entry){
                 .workload = &s->workload[i],
                 .candidate = o->choice[i].best.candidate,
@@ -356,7 +340,7 @@ static int write_pack(struct ws_spec *spec, struct ws__arena *a,
             };
     if (!c.nentry)
         return 0;
-    WS_TRY(bar_shapes(spec, a, o, r->row, &c.op));
+    WS_TRY(bar_shapes(spec, a, o, &c.op));
     device_vars(id, &s->kernel[0], c.device);
     WS_TRY(pack_texts(spec, a, o, r, id, &texts));
     c.text = texts;

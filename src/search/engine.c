@@ -276,6 +276,8 @@ static int run(struct ws__engine *e, struct ws__outcome *out)
         return rc;
     out->stopped = rc;
     rc = ws__engine_confirm(e, out->stopped, out->choice);
+    if (rc >= 0 || ws__engine_may_stop(e, rc))
+        rc = ws__engine_agree(e, rc, out->choice);
     if (rc < 0 && !ws__engine_may_stop(e, rc))
         return rc;
     out->stopped = rc;

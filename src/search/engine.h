@@ -97,6 +97,12 @@ void ws__pending_clear(struct ws__engine *e, struct ws__pending *batch,
 int ws__engine_confirm(struct ws__engine *e, int stopped,
                        struct ws__choice *choice);
 
+/* --- engine_agree.c --- */
+/* Says of the filled choices which answer for their shape. Returns as
+ * ws__engine_confirm. */
+int ws__engine_agree(struct ws__engine *e, int stopped,
+                     struct ws__choice *choice);
+
 /* --- engine_progress.c --- */
 void ws__engine_progress(struct ws__engine *e, const struct ws__answer *a);
 uint64_t ws__engine_elapsed_ns(const struct ws__engine *e);

@@ -627,6 +627,58 @@ static void test_evidence(void **state)
     end_evidence(&out, ctx);
 }
 
+/* On the second of two workloads of one shape: 0 all are right, 1 who is not
+ * the default is wrong, 2 the default, too. */
+static int wrong_on_second;
+
+static void second_differs(struct t_world *w, const struct ws__question *q,
+                           struct ws__trial *out)
+{
+    if (q->workload != 1)
+        return;
+    if (wrong_on_second && !t_is_default(w, &q->a))
+        out[0].verdict = WS__V_WRONG;
+    if (q->pair && wrong_on_second)
+        out[1].verdict = WS__V_WRONG;
+    if (wrong_on_second == 2)
+        out[0].verdict = WS__V_WRONG;
+}
+
+/* A choice answers for a shape only if it is right on all of its workloads. */
+static void test_one_shape(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    for (wrong_on_second = 0; wrong_on_second < 3; wrong_on_second++) {
+        t_world_case(&world, &ctx, 1, 2, 4);
+        world.work[1].axis[0] = world.work[0].axis[0];
+        world.change = second_differs;
+        assert_int_equal(t_world_run(&world, "grid", 0, 2, &out), 0);
+        assert_true(out.choice[0].have_best);
+        assert_false(t_is_default(&world, &out.choice[0].best.candidate));
+        assert_int_equal(out.choice[0].speaks, wrong_on_second == 0);
+        /* The second's choice is the default, right on the first, too. */
+        assert_int_equal(out.choice[1].speaks, wrong_on_second == 1);
+        assert_int_equal(out.choice[1].have_best, wrong_on_second < 2);
+        for (size_t i = 0; i < 2; i++)
+            assert_int_equal(out.choice[i].barred, wrong_on_second == 2);
+        ws__outcome_clear(ctx, &out);
+        t_world_free(&world);
+        ws_ctx_free(ctx);
+    }
+    /* Alone of their shapes both speak. */
+    wrong_on_second = 1;
+    t_world_case(&world, &ctx, 1, 2, 4);
+    world.change = second_differs;
+    assert_int_equal(t_world_run(&world, "grid", 0, 2, &out), 0);
+    assert_true(out.choice[0].speaks && out.choice[1].speaks);
+    ws__outcome_clear(ctx, &out);
+    t_world_free(&world);
+    ws_ctx_free(ctx);
+}
+
 static void all_alike(struct t_world *w, const struct ws__question *q,
                       struct ws__trial *out)
 {
@@ -911,6 +963,7 @@ int main(void)
         cmocka_unit_test(test_reuse_is_whole),
         cmocka_unit_test(test_evidence),
         cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_one_shape),
         cmocka_unit_test(test_evidence_without_default),
         cmocka_unit_test(test_time_is_kept),
         cmocka_unit_test(test_default_fails),
