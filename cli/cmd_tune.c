@@ -54,12 +54,13 @@ static void on_progress(void *user, const struct ws_tune_progress *p)
     /* The first trials build more than they measure: no promise yet. */
     if (p->done * 8 >= p->planned)
         format_left(left, sizeof(left), p->left_ns);
-    snprintf(line, sizeof(line),
-             "[%s] %llu%s %s, %llu ok, %llu failed; about %.2fx%s; %s: %s",
-             p->stage, (unsigned long long)p->done, planned,
-             strcmp(p->stage, "confirm") ? "trials" : "pairs",
-             (unsigned long long)p->ok, (unsigned long long)p->failed,
-             p->geomean_speedup, left, p->workload ? p->workload : "", best);
+    snprintf(
+        line, sizeof(line),
+        "[%s] %llu%s %s, %llu ok, %llu failed; unconfirmed %.2fx%s; %s: %s",
+        p->stage, (unsigned long long)p->done, planned,
+        strcmp(p->stage, "confirm") ? "trials" : "pairs",
+        (unsigned long long)p->ok, (unsigned long long)p->failed,
+        p->geomean_speedup, left, p->workload ? p->workload : "", best);
     if (v->columns)
         fprintf(stderr, "\r\033[K%.*s", v->columns - 1, line);
     else
@@ -158,6 +159,8 @@ static void print_row(const struct ws_tune_row *r, int width, bool recorded)
     else if (!(r->default_ns > 0))
         snprintf(range, sizeof(range),
                  recorded ? "no default" : "default failed");
+    else if (!(r->ok + r->failed + r->filtered))
+        snprintf(range, sizeof(range), "nothing tried");
     else if (r->speedup_lo == 1 && r->speedup_hi == 1)
         snprintf(range, sizeof(range), "default stays");
     else if (r->confirmed || recorded)
@@ -274,6 +277,14 @@ static bool any_default(const struct ws_tune_result *r)
     return false;
 }
 
+static bool any_unconfirmed(const struct ws_tune_result *r)
+{
+    for (size_t i = 0; i < r->nrow; i++)
+        if (r->row[i].config && r->row[i].speedup > 1 && !r->row[i].confirmed)
+            return true;
+    return false;
+}
+
 static void print_table(const struct ws_tune_result *r, size_t nkernel)
 {
     int width = 8;
@@ -300,9 +311,11 @@ static void print_table(const struct ws_tune_result *r, size_t nkernel)
                "first: %s)\n",
                (unsigned long long)r->unfit, r->unfit_why);
     if (attempted && (!r->recordings || any_default(r)))
-        printf("geometric mean of the speed-up: %.2fx over %zu workloads%s\n",
+        printf("geometric mean of the speed-up: %.2fx over %zu workloads%s%s\n",
                r->geomean_speedup, attempted,
-               wrong ? " (1.00 where nothing was right)" : "");
+               wrong ? " (1.00 where nothing was right)" : "",
+               any_unconfirmed(r) ? "; not confirmed where the table says so"
+                                  : "");
     if (r->recordings)
         print_recordings(r);
     else

@@ -22,7 +22,8 @@
 #include "base/hash.h"
 #include "base/banned.h"
 
-#define WAIT_NS 2000000u /* between two looks: small beside a measurement */
+#define WAIT_NS 2000000u    /* between two looks: small beside a measurement */
+#define TELL_NS 2000000000u /* longer than a question of another run takes */
 
 static int open_file(const char *path)
 {
@@ -78,8 +79,31 @@ static int try_lock(int fd)
     return errno == EWOULDBLOCK || errno == EINTR ? 0 : -1;
 }
 
+/* Somebody else has it; since when we wait. */
+static int wait_a_little(struct ws_ctx *ctx, struct ws__turn *t,
+                         uint64_t since_ns)
+{
+    uint64_t now = ws__now_ns();
+    int rc = ws__check_stop(ctx);
+
+    if (rc < 0) {
+        ws__turn_give(t);
+        return rc;
+    }
+    if (!t->told && now - since_ns > TELL_NS) {
+        ws__log(ctx, WS_LOG_WARN, "'%s' is in use by another run; waiting",
+                t->what);
+        t->told = true;
+    }
+    ws__sleep_ns(WAIT_NS);
+    t->waited_ns += ws__now_ns() - now;
+    return 0;
+}
+
 int ws__turn_take(struct ws_ctx *ctx, struct ws__turn *t)
 {
+    uint64_t since = ws__now_ns();
+
     while (t->fd >= 0 && !t->taken) {
         int got = try_lock(t->next ? t->fd : t->next_fd);
 
@@ -92,17 +116,7 @@ int ws__turn_take(struct ws_ctx *ctx, struct ws__turn *t)
         } else if (got < 0) { /* a file system without locks */
             cannot(ctx, t, "take");
         } else {
-            int rc = ws__check_stop(ctx);
-
-            if (rc < 0) {
-                ws__turn_give(t);
-                return rc;
-            }
-            if (!t->told)
-                ws__log(ctx, WS_LOG_INFO,
-                        "'%s' is in use by another run; waiting", t->what);
-            t->told = true;
-            ws__sleep_ns(WAIT_NS);
+            WS_TRY(wait_a_little(ctx, t, since));
         }
     }
     return 0;

@@ -21,7 +21,8 @@
 struct ws__turn {
     int fd, next_fd; /* -1: none, taking succeeds at once */
     bool next, taken, told;
-    char what[96]; /* for messages */
+    uint64_t waited_ns; /* in all */
+    char what[96];      /* for messages */
 };
 
 #define WS__TURN_NONE ((struct ws__turn){.fd = -1, .next_fd = -1})

@@ -130,6 +130,9 @@ struct ws__evaluator_ops {
      * it did not do) is an error; else it says that this one question has no
      * answer here. */
     bool live;
+    /* How long it has waited so far for others who used the device: no time
+     * of the run's. Optional. */
+    uint64_t (*waited_ns)(void *self);
 };
 struct ws__evaluator {
     const struct ws__evaluator_ops *ops;

@@ -350,10 +350,20 @@ static const struct ws__identity *fleet_identity(void *self)
     return &ws__measure_device(f->member[0].m)->id;
 }
 
+/* The caller's thread is the one that the run goes by. */
+static uint64_t fleet_waited_ns(void *self)
+{
+    const struct ws__fleet *f = self;
+    struct ws__evaluator first = ws__measure_evaluator(f->member[0].m);
+
+    return first.ops->waited_ns(first.self);
+}
+
 static const struct ws__evaluator_ops fleet_ops = {
     .abi = 1,
     .name = "fleet",
     .live = true,
+    .waited_ns = fleet_waited_ns,
     .prefetch = fleet_prefetch,
     .answer = fleet_answer,
     .identity = fleet_identity,

@@ -498,12 +498,12 @@ static int answer(void *self, const struct ws__question *q,
     memset(s, 0, sizeof(s));
     WS_TRY(ws__check_stop(m->ctx));
     WS_TRY(take_turn(m, true));
-    start = ws__now_ns();
+    start = ws__now_ns() - m->turn.waited_ns;
     rc = begin(m, q, n, out, s);
     if (rc >= 0)
         rc = all_stages(m, s, n, q);
     for (size_t i = 0; i < n; i++) {
-        out[i].spent_ns = (ws__now_ns() - start) / n;
+        out[i].spent_ns = (ws__now_ns() - m->turn.waited_ns - start) / n;
         ws__recipe_clear(m->ctx, &s[i].recipe);
         ws__free(m->ctx, s[i].plan);
     }
@@ -527,6 +527,11 @@ static const struct ws__identity *identity(void *self)
     return &((struct ws__measure *)self)->info.id;
 }
 
+static uint64_t waited_ns(void *self)
+{
+    return ((struct ws__measure *)self)->turn.waited_ns;
+}
+
 static const struct ws__evaluator_ops evaluator_ops = {
     .abi = 1,
     .name = "measure",
@@ -534,6 +539,7 @@ static const struct ws__evaluator_ops evaluator_ops = {
     .answer = answer,
     .identity = identity,
     .live = true,
+    .waited_ns = waited_ns,
 };
 
 struct ws__evaluator ws__measure_evaluator(struct ws__measure *m)

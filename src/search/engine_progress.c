@@ -15,7 +15,10 @@
 
 uint64_t ws__engine_elapsed_ns(const struct ws__engine *e)
 {
-    return e->before_ns + (ws__now_ns() - e->started_ns);
+    uint64_t waited =
+        e->ev->ops->waited_ns ? e->ev->ops->waited_ns(e->ev->self) : 0;
+
+    return e->before_ns + (ws__now_ns() - e->started_ns) - waited;
 }
 
 /* Over all workloads; one without a default or without a gain counts as 1. */

@@ -385,12 +385,13 @@ static void test_reuse(void **state)
     world.journal.elsewhere = &other.journal;
     assert_int_equal(t_world_run(&world, "random", 0, 2, &out), 0);
     for (size_t i = 0; i < world.journal.n; i++) {
-        if (world.journal.rec[i].n > 1)
-            continue;
+        if (world.journal.rec[i].n > 1 ||
+            world.journal.rec[i].q.effort == WS__NORMAL)
+            continue; /* a default is measured anew */
         singles++;
         assert_int_equal(world.journal.rec[i].t[0].spent_ns, 0); /* here */
     }
-    assert_int_equal(singles, 2 * 128);
+    assert_int_equal(singles, 2 * 127);
     assert_int_equal(out.reused, singles);
     assert_int_equal(world.answers, world.journal.n - singles);
     ws__outcome_clear(ctx, &out);
@@ -401,6 +402,58 @@ static void test_reuse(void **state)
 }
 
 /* Of another run only what was timed, or failed, is an answer. */
+static void twice_as_fast(struct t_world *w, const struct ws__question *q,
+                          struct ws__trial *out)
+{
+    (void)w;
+    for (size_t i = 0; i < out[0].nsample && !q->pair; i++)
+        out[0].sample_ns[i] /= 2;
+}
+
+/* Was what a pair compares the default with measured in this run? */
+static bool measured_here(const struct t_journal *j,
+                          const struct ws__question *pair)
+{
+    for (size_t i = 0; i < j->n; i++)
+        if (j->rec[i].n == 1 && j->rec[i].t[0].spent_ns > 0 &&
+            t_same(&j->rec[i].q.a, &pair->b))
+            return true;
+    return false;
+}
+
+/* Trials of a day when the machine was faster do not crowd out those of today. */
+static void test_old_times(void **state)
+{
+    struct ws__outcome out;
+    struct ws_ctx *ctx, *ctx2;
+    size_t fresh = 0, pairs = 0;
+
+    (void)state;
+    t_world_case(&other, &ctx2, 1, 1, 4);
+    other.change = twice_as_fast;
+    assert_int_equal(t_world_run(&other, "grid", 20, 2, &out), 0);
+    ws__outcome_clear(ctx2, &out);
+    t_world_case(&world, &ctx, 1, 1, 4);
+    world.journal.elsewhere = &other.journal;
+    assert_int_equal(t_world_run(&world, "grid", 0, 2, &out), 0);
+    assert_int_equal(out.reused, 20);
+    for (size_t i = 0; i < world.journal.n; i++) {
+        const struct ws__question *q = &world.journal.rec[i].q;
+
+        if (!q->pair || !t_is_default(&world, &q->a))
+            continue;
+        pairs++;
+        fresh += measured_here(&world.journal, q);
+    }
+    assert_int_equal(pairs, 3);
+    assert_int_equal(fresh, 1);
+    ws__outcome_clear(ctx, &out);
+    t_world_free(&world);
+    t_world_free(&other);
+    ws_ctx_free(ctx);
+    ws_ctx_free(ctx2);
+}
+
 static void test_reuse_is_whole(void **state)
 {
     struct ws__outcome out;
@@ -960,6 +1013,7 @@ int main(void)
         cmocka_unit_test(test_hard_error),
         cmocka_unit_test(test_miss),
         cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_old_times),
         cmocka_unit_test(test_reuse_is_whole),
         cmocka_unit_test(test_evidence),
         cmocka_unit_test(test_ties),
