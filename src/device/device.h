@@ -205,6 +205,8 @@ struct ws__device_ops {
      * of a member that cannot. */
     int (*describe)(void *dev, const struct ws__build *b,
                     struct ws__entry_info **list, size_t *n);
+    /* Bit (1 << dialect) of each that it compiles; 0: any. */
+    uint32_t dialects;
 };
 
 /* Generated; ends with NULL. */

@@ -28,8 +28,9 @@ int ws__plan_workload(struct ws_spec *spec, const char *text,
                       struct ws__workload *out);
 /* The specification must have an op and kernels that can be launched. */
 int ws__plan_need_op(struct ws_spec *spec, const char *command);
-/* The kernels' defaults for the device that is open. */
-void ws__plan_bind(struct ws_spec *spec, struct ws__measure *m);
+/* The kernels' defaults for the device that is open. WS_ENODEVICE: it takes
+ * none of the kernels' dialects. */
+int ws__plan_bind(struct ws_spec *spec, struct ws__measure *m);
 /* For the measuring evaluator: the cache mode, the driver's cache, which goes
  * to the project, and whether the reference may run (o->trust_python). */
 int ws__plan_measure_opts(struct ws_spec *spec, const char *cache,

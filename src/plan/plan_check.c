@@ -174,7 +174,7 @@ static int session_start(struct ws_spec *spec, const struct ws_run_opts *o,
     /* The device first: defaults depend on it. */
     WS_TRY_DONE(ws__measure_open(spec->ctx, spec->s->op, spec->s->kernel,
                                  spec->s->nkernel, &s->w, 1, &mo, &s->m));
-    ws__plan_bind(spec, s->m);
+    WS_TRY_DONE(ws__plan_bind(spec, s->m));
     WS_TRY_DONE(choose(spec, o, o->config, &s->q.a));
     WS_TRY_DONE(choose(spec, o, against, &s->q.b));
     WS_TRY_DONE(o->workload ? ws__plan_workload(spec, o->workload, &s->w)

@@ -204,10 +204,41 @@ int ws__plan_need_op(struct ws_spec *spec, const char *command)
     return 0;
 }
 
-void ws__plan_bind(struct ws_spec *spec, struct ws__measure *m)
+/* Nothing of the machine's lack is a fault of the kernels. */
+static int no_dialect(struct ws_spec *spec, const struct ws__device_info *d,
+                      uint32_t dialects)
 {
-    for (size_t i = 0; i < spec->s->nkernel; i++)
-        ws__kernel_bind(&spec->s->kernel[i], ws__measure_device(m)->id.is_cpu);
+    const struct ws__kernel *k = &spec->s->kernel[0];
+    char takes[128] = "";
+
+    for (int i = 0; i <= WS__DIALECT_CUBIN; i++)
+        if (dialects >> i & 1)
+            snprintf(takes + strlen(takes), sizeof(takes) - strlen(takes),
+                     "%s%s", *takes ? ", " : "",
+                     ws__dialect_name((enum ws__dialect)i));
+    ws__fail(spec->ctx, WS_ENODEVICE,
+             "kernel '%s' has the dialect '%s', which device '%s' does not "
+             "take",
+             k->name, ws__dialect_name(k->dialect), d->name);
+    return ws__hint(spec->ctx,
+                    "it takes %s; 'wavesmith devices' lists what "
+                    "there is",
+                    takes);
+}
+
+int ws__plan_bind(struct ws_spec *spec, struct ws__measure *m)
+{
+    const struct ws__device_info *d = ws__measure_device(m);
+    const struct ws__device_ops *ops = ws__device_find(d->id.family);
+    bool any = !ops || !ops->dialects;
+
+    for (size_t i = 0; i < spec->s->nkernel; i++) {
+        struct ws__kernel *k = &spec->s->kernel[i];
+
+        ws__kernel_bind(k, d->id.is_cpu);
+        any = any || (ops->dialects >> k->dialect & 1);
+    }
+    return any ? 0 : no_dialect(spec, d, ops->dialects);
 }
 
 /* A kernel without one is a space that recordings know. */

@@ -318,8 +318,7 @@ static int open_devices(struct tune *t)
                           &t->fleet));
     t->m = ws__fleet_first(t->fleet);
     t->ev = ws__fleet_evaluator(t->fleet);
-    ws__plan_bind(t->spec, t->m);
-    return 0;
+    return ws__plan_bind(t->spec, t->m);
 }
 
 static int open_recordings(struct tune *t)

@@ -421,7 +421,7 @@ static bool measured_here(const struct t_journal *j,
     return false;
 }
 
-/* Trials of a day when the machine was faster do not crowd out those of today. */
+/* Trials of a day when the machine was faster do not crowd out today's. */
 static void test_old_times(void **state)
 {
     struct ws__outcome out;

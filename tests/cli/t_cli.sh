@@ -113,8 +113,10 @@ expect "the pack has no answer there" 1 "$ws" pick "$tmp/h.wspack" M=3 N=65 K=37
 expect "and one beside it" 0 "$ws" pick "$tmp/h.wspack" M=3 N=66 K=37
 sed 's/dialect: opencl/dialect: cuda/; /^options/d' $k >"$tmp/cuda.yaml"
 cp examples/own-kernel/my_gemm.cl "$tmp/my_gemm.cl"
-expect "CUDA C on an OpenCL device" 1 "$ws" check "$tmp/cuda.yaml" --workload M=3,N=33,K=37
-check "it says which language" out_has "OpenCL C"
+expect "CUDA C on an OpenCL device" 3 "$ws" check "$tmp/cuda.yaml" --workload M=3,N=33,K=37
+check "it says which language" grep -q "it takes portable, opencl" "$tmp/err"
+expect "nor is it tuned there" 3 "$ws" tune "$tmp/cuda.yaml" --workloads examples/own-kernel/shapes.yaml --budget 2 --store "$tmp/c.db"
+check "no trial was made" [ ! -e "$tmp/c.db" ]
 expect "pick: missing axis" 2 "$ws" pick "$tmp/p.wspack" M=7
 expect "pick: unknown axis" 2 "$ws" pick "$tmp/p.wspack" M=7 N=1 K=1 Q=1
 expect "pick: bad value" 2 "$ws" pick "$tmp/p.wspack" M=x N=1 K=1

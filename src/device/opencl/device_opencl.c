@@ -99,6 +99,7 @@ const struct ws__device_ops ws__device_opencl = {
     .name = "opencl",
     .about = "GPUs and processors through OpenCL",
     .isolated = true,
+    .dialects = 1u << WS__DIALECT_PORTABLE | 1u << WS__DIALECT_OPENCL,
     .probe = ws__ocl_probe,
     .open = opencl_open,
     .close = opencl_close,
