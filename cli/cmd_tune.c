@@ -359,7 +359,10 @@ static int finish(struct cli *c, struct ws_tune_result *r, size_t nkernel)
         rc = print_json(c, r);
     else
         print_table(r, nkernel);
-    fflush(stdout);
+    if (fflush(stdout) != 0 && rc == EXIT_DONE) {
+        fputs("wavesmith: cannot write to standard output\n", stderr);
+        rc = EXIT_EARLY;
+    }
     if (rc == EXIT_DONE && r->stopped) {
         explain_stop(c, r);
         rc = cli_exit_code(r->stopped);

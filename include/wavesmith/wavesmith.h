@@ -5,7 +5,9 @@
  * leaves the details in the context (ws_ctx_error). Handles are opaque and are
  * freed by the matching _free, which accepts NULL. Structures that cross the
  * interface are plain data; one that may grow begins with `size`, to be set to
- * sizeof by the caller (0 fields mean "default"). The library never prints,
+ * sizeof by the caller (0 fields mean "default"; a NULL structure of options is
+ * all defaults, or WS_EINVAL if one of its fields is needed). Handles, contexts
+ * and places for results may not be NULL. The library never prints,
  * never exits and never reads the environment.
  *
  * Threads: a context and everything made from it belong to one thread at a

@@ -392,6 +392,27 @@ int ws__fs_end(struct ws_ctx *ctx, const char *path, int fd, bool sync)
 
 /* --- folders ------------------------------------------------------------- */
 
+bool ws__fs_is_odd(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+size_t ws__fs_head(const char *path, void *p, size_t n)
+{
+    int fd = ws__fd_keep(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat st;
+    ssize_t got = 0;
+
+    if (fd < 0)
+        return 0;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        got = read(fd, p, n);
+    close(fd);
+    return got > 0 ? (size_t)got : 0;
+}
+
 bool ws__fs_exists(const char *path)
 {
     struct stat st;

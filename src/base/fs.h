@@ -53,6 +53,10 @@ int ws__fs_append(struct ws_ctx *ctx, const char *path, int fd,
                   const void *data, size_t len);
 int ws__fs_end(struct ws_ctx *ctx, const char *path, int fd, bool sync);
 bool ws__fs_exists(const char *path);
+/* There, and something that cannot be read like a file: a pipe, a device... */
+bool ws__fs_is_odd(const char *path);
+/* The first bytes of a regular file, 0 if there is none or it is empty. */
+size_t ws__fs_head(const char *path, void *p, size_t n);
 bool ws__fs_is_dir(const char *path);
 /* 0, or WS_EACCES / WS_ENOENT: a file may be made in `dir`. */
 int ws__fs_can_create(struct ws_ctx *ctx, const char *dir);

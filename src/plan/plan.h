@@ -31,6 +31,12 @@ int ws__plan_need_op(struct ws_spec *spec, const char *command);
 /* The kernels' defaults for the device that is open. WS_ENODEVICE: it takes
  * none of the kernels' dialects. */
 int ws__plan_bind(struct ws_spec *spec, struct ws__measure *m);
+/* A file that is about to be written: WS_EINVAL if what is there is no pack
+ * (`pack`), or no text that an export wrote, so that neither a store nor a
+ * specification is lost by a slip. `store`: the store in use, or NULL; nothing
+ * may be put in the place of its own files. */
+int ws__plan_may_replace(struct ws_ctx *ctx, const char *path, bool pack,
+                         const char *store);
 /* For the measuring evaluator: the cache mode, the driver's cache, which goes
  * to the project, and whether the reference may run (o->trust_python). */
 int ws__plan_measure_opts(struct ws_spec *spec, const char *cache,

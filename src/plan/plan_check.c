@@ -206,6 +206,8 @@ static int session_ask(struct ws_spec *spec, struct session *s)
     return ev.ops->answer(ev.self, &s->q, s->t);
 }
 
+static const struct ws_run_opts no_opts = {.size = sizeof(no_opts)};
+
 int ws_check(struct ws_spec *spec, const struct ws_run_opts *opts,
              struct ws_check_result *out)
 {
@@ -215,6 +217,7 @@ int ws_check(struct ws_spec *spec, const struct ws_run_opts *opts,
     int rc;
 
     memset(out, 0, sizeof(*out));
+    opts = opts ? opts : &no_opts;
     WS_TRY(session_start(spec, opts, "check", opts->config, &s));
     k = &spec->s->kernel[s->q.a.kernel];
     s->q.want = WS__WANT_BUILD | WS__WANT_VERDICT;
@@ -260,6 +263,7 @@ int ws_bench(struct ws_spec *spec, const struct ws_run_opts *opts,
     int rc, bad;
 
     memset(out, 0, sizeof(*out));
+    opts = opts ? opts : &no_opts;
     WS_TRY(session_start(spec, opts, "bench", against, &s));
     k = spec->s->kernel;
     s->q.pair = true;

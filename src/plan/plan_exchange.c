@@ -294,16 +294,24 @@ done:
     return rc < 0 ? rc : 0;
 }
 
+static int need_file(struct ws_ctx *ctx, const char *file)
+{
+    return file && *file ? 0 : ws__fail(ctx, WS_EINVAL, "no file is named");
+}
+
 int ws_trials_export(struct ws_ctx *ctx,
                      const struct ws_trials_export_opts *opts,
                      uint64_t *records)
 {
-    bool own = !opts->format || !strcmp(opts->format, "jsonl");
     struct ws__store *s;
     struct ws__buf b;
     uint64_t n = 0;
+    bool own;
     int rc;
 
+    WS_TRY(need_file(ctx, opts ? opts->file : NULL));
+    own = !opts->format || !strcmp(opts->format, "jsonl");
+    WS_TRY(ws__plan_may_replace(ctx, opts->file, false, opts->store));
     WS_TRY(ws__trials_open(ctx, opts->store, true, &s));
     ws__buf_init(&b, ctx, MAX_FILE);
     rc = own ? export_text(ctx, opts, s, &b, &n)
@@ -512,6 +520,7 @@ int ws_trials_import(struct ws_ctx *ctx,
     int rc;
 
     memset(out, 0, sizeof(*out));
+    WS_TRY(need_file(ctx, opts ? opts->file : NULL));
     rc = opts->spec ? bring_results(ctx, opts, out, &in)
                     : read_text(ctx, opts->file, &in);
     if (rc >= 0)

@@ -396,7 +396,7 @@ int ws_init(struct ws_ctx *ctx, const struct ws_init_opts *opts,
     int rc;
 
     *out = NULL;
-    if (!opts->source)
+    if (!opts || !opts->source)
         return ws__fail(ctx, WS_EINVAL, "no source file was named");
     m = ws__alloc(ctx, 1, sizeof(*m));
     if (!m)

@@ -39,12 +39,9 @@ static bool is_database(const char *path)
 {
     static const char magic[16] = "SQLite format 3";
     char head[16] = "";
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof(head));
 
-    if (fd >= 0)
-        close(fd);
-    return n == (ssize_t)sizeof(head) && !memcmp(head, magic, sizeof(magic));
+    return ws__fs_head(path, head, sizeof(head)) == sizeof(head) &&
+           !memcmp(head, magic, sizeof(magic));
 }
 
 struct loading {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/fs.h"
+#include "wsrt_format.h"
 #include "base/banned.h"
 
 int ws__plan_wrap(struct ws_ctx *ctx, struct ws__spec *s, const char *project,
@@ -57,15 +58,17 @@ static int shipped_path(struct ws_ctx *ctx, const char *name, char **out)
 int ws_spec_open_with(struct ws_ctx *ctx, const struct ws_spec_open_opts *opts,
                       struct ws_spec **out)
 {
-    struct ws__spec_opts o = {.workloads = opts->workloads,
-                              .share_dir = ctx->share_dir,
-                              .kernels = opts->kernels,
-                              .nkernels = opts->nkernels};
+    struct ws__spec_opts o = {.share_dir = ctx->share_dir};
     struct ws__spec *s = NULL;
     char *shipped;
     int rc;
 
     *out = NULL;
+    if (!opts || !opts->path)
+        return ws__fail(ctx, WS_EINVAL, "no specification is named");
+    o.workloads = opts->workloads;
+    o.kernels = opts->kernels;
+    o.nkernels = opts->nkernels;
     WS_TRY(shipped_path(ctx, opts->path, &shipped));
     rc = ws__spec_load(ctx, shipped ? shipped : opts->path, &o, &s);
     /* What is shipped is shared, and a data set is somebody's: the project lies
@@ -253,6 +256,37 @@ static int need_sources(struct ws_spec *spec)
                                    "searches in results on record");
     }
     return 0;
+}
+
+/* "s.db-wal" beside "s.db", and the store itself. */
+static bool is_of_store(const char *path, const char *store)
+{
+    static const char *const end[] = {"", "-wal", "-shm", "-journal"};
+    size_t n = store ? strlen(store) : 0;
+
+    for (size_t i = 0; store && i < WS_COUNT(end); i++)
+        if (!strncmp(path, store, n) && !strcmp(path + n, end[i]))
+            return true;
+    return false;
+}
+
+int ws__plan_may_replace(struct ws_ctx *ctx, const char *path, bool pack,
+                         const char *store)
+{
+    char head[512] = "";
+    size_t n = ws__fs_head(path, head, sizeof(head) - 1);
+    bool known = pack ? !strncmp(head, WSRT_MAGIC, WSRT_MAGIC_STEM)
+                      : *head == '{' || strstr(head, "time_ns");
+
+    if (is_of_store(path, store)) {
+        ws__fail(ctx, WS_EINVAL, "'%s' is the store's own file", path);
+        return ws__hint(ctx, "name another file");
+    }
+    if (!n || known)
+        return 0;
+    ws__fail(ctx, WS_EINVAL, "'%s' is there and is no %s: it is not replaced",
+             path, pack ? "pack" : "export");
+    return ws__hint(ctx, "name another file, or remove it first");
 }
 
 int ws__plan_measure_opts(struct ws_spec *spec, const char *cache,

@@ -342,6 +342,11 @@ static void tell_unused(struct ws_ctx *ctx, const struct ws__names *n,
                 spec->s->path);
 }
 
+static int need_opts(struct ws_ctx *ctx, const struct ws_trials_opts *o)
+{
+    return o ? 0 : ws__fail(ctx, WS_EINVAL, "no store is named");
+}
+
 int ws_trials_each(struct ws_ctx *ctx, const struct ws_trials_opts *opts,
                    int (*fn)(void *user, const struct ws_trial_info *t),
                    void *user)
@@ -350,6 +355,7 @@ int ws_trials_each(struct ws_ctx *ctx, const struct ws_trials_opts *opts,
     struct ws__store *s;
     int rc;
 
+    WS_TRY(need_opts(ctx, opts));
     WS_TRY(check_verdict(ctx, opts->verdict));
     WS_TRY(ws__trials_open(ctx, opts->store, true, &s));
     rc = ws__names_init(&l.names, s, opts->spec);
@@ -414,6 +420,7 @@ int ws_trials_runs(struct ws_ctx *ctx, const struct ws_trials_opts *opts,
     struct ws__store *s;
     int rc;
 
+    WS_TRY(need_opts(ctx, opts));
     WS_TRY(ws__trials_open(ctx, opts->store, true, &s));
     rc = ws__names_init(&u.names, s, opts->spec);
     if (rc >= 0)

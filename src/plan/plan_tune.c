@@ -253,18 +253,25 @@ static void tune_end(struct tune *t)
 }
 
 /* A pack that cannot be written is better known before hours of work. */
-static int check_pack_path(struct ws_ctx *ctx, const char *path)
+static int check_pack_path(struct tune *t)
 {
+    struct ws_ctx *ctx = t->ctx;
+    const char *path = t->o->pack;
     char *dir;
     int rc;
 
     if (!path)
         return 0;
+    if (!*path) {
+        ws__fail(ctx, WS_EINVAL, "the pack has no name");
+        return ws__hint(ctx, "name a file, such as 'kernel.wspack'");
+    }
     if (ws__fs_is_dir(path)) {
         ws__fail(ctx, WS_EINVAL, "cannot write the pack '%s': it is a folder",
                  path);
         return ws__hint(ctx, "name a file, such as '%s/kernel.wspack'", path);
     }
+    WS_TRY(ws__plan_may_replace(ctx, path, true, t->o->store));
     dir = ws__path_dir(ctx, path);
     if (!dir)
         return WS_ENOMEM;
@@ -280,14 +287,14 @@ static int check_pack(struct tune *t)
     bool device = false, source = s->op != NULL;
 
     if (!t->o->pack || !t->o->recordings)
-        return check_pack_path(t->ctx, t->o->pack);
+        return check_pack_path(t);
     for (size_t k = 0; k < s->nkernel; k++) {
         source = source && s->kernel[k].source;
         for (size_t i = 0; i < s->kernel[k].nconstraint; i++)
             device = device || s->kernel[k].constraint[i].needs_device;
     }
     if (source && !device)
-        return check_pack_path(t->ctx, t->o->pack);
+        return check_pack_path(t);
     ws__fail(t->ctx, WS_EINVAL, "no pack can be made of '%s': %s", s->path,
              source ? "its constraints read the device, which recordings do "
                       "not know"
@@ -374,6 +381,8 @@ static struct ws_tune_opts known_opts(const struct ws_tune_opts *o)
 {
     struct ws_tune_opts all = {0};
 
+    if (!o)
+        return all;
     memcpy(&all, o, o->size && o->size < sizeof(all) ? o->size : sizeof(all));
     return all;
 }
@@ -387,15 +396,22 @@ int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
                      .o = &o,
                      .about = ws__plan_subject(spec)};
     const char *strategy = o.strategy ? o.strategy : DEFAULT_STRATEGY;
+    struct ws_error why;
     int rc;
 
     *out = NULL;
+    if (o.ndevice && !o.devices)
+        return ws__fail(t.ctx, WS_EINVAL, "%zu devices without their names",
+                        o.ndevice);
     WS_TRY(check_start(&t, strategy));
     WS_TRY_DONE(o.recordings ? open_recordings(&t) : open_devices(&t));
     WS_TRY_DONE(open_store(&t));
     WS_TRY_DONE(make_spaces(&t));
     WS_TRY_DONE(search(&t, strategy));
+    why = t.ctx->err;
     WS_TRY_DONE(make_result(&t, out));
+    if (t.outcome.stopped) /* a pack that failed, too, came later */
+        t.ctx->err = why;
     (*out)->unfit = t.unfit;
     snprintf((*out)->unfit_why, sizeof((*out)->unfit_why), "%s", t.unfit_why);
 done:

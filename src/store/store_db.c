@@ -240,6 +240,10 @@ int ws__store_connect(struct ws__store *s, bool immutable)
     struct ws__buf uri;
     int rc;
 
+    if (ws__fs_is_odd(s->path)) { /* opening a pipe would wait for ever */
+        ws__fail(s->ctx, WS_EINVAL, "'%s' is no file, so no store", s->path);
+        return ws__hint(s->ctx, "name a file, such as '.wavesmith/store.db'");
+    }
     if (immutable) {
         rc = make_uri(s, &uri);
         if (!rc)

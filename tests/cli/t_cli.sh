@@ -147,6 +147,29 @@ mkdir "$tmp/ro" && chmod 555 "$tmp/ro"
 if [ "$(id -u)" -ne 0 ]; then
     expect "unwritable store" 3 "$ws" tune $k --store "$tmp/ro/x/s.db" --budget 1
 fi
+# What is there and was not written by the command is not replaced.
+cp -r tests/data/timed "$tmp/timed"
+timed() { "$ws" tune "$tmp/timed" --device isolate:null:0 --budget 3 --store "$tmp/o.db" "$@"; }
+expect "a small tune" 0 timed
+for there in "$tmp/o.db" "$tmp/timed/op.yaml" "$tmp/o.db-wal"; do
+    [ -e "$there" ] && cp "$there" "$tmp/kept"
+    expect "a pack over $(basename "$there")" 2 timed --out "$there"
+    [ -e "$there" ] && check "it is as it was" cmp -s "$there" "$tmp/kept"
+done
+expect "a pack without a name" 2 timed --out ""
+expect "a pack over an older one" 0 timed --out "$tmp/o.wspack"
+expect "again" 0 timed --out "$tmp/o.wspack"
+expect "an export over the store" 2 "$ws" trials "$tmp/o.db" --export "$tmp/o.db"
+expect "an export over a specification" 2 "$ws" trials "$tmp/o.db" --export "$tmp/timed/op.yaml"
+expect "the store is whole" 0 "$ws" trials "$tmp/o.db" --verify
+expect "an export over an older one" 0 "$ws" trials "$tmp/o.db" --export "$tmp/o.jsonl"
+expect "again" 0 "$ws" trials "$tmp/o.db" --export "$tmp/o.jsonl"
+mkfifo "$tmp/pipe.db"
+expect "a pipe is no store" 2 timeout 10 "$ws" trials "$tmp/pipe.db"
+expect "nor a recording" 2 timeout 10 "$ws" tune "$tmp/timed" --recordings "$tmp/pipe.db" --store "$tmp/p.db"
+expect "nor to be written" 2 timeout 10 "$ws" tune "$tmp/timed" --device isolate:null:0 --budget 1 --store "$tmp/pipe.db"
+"$ws" tune "$tmp/timed" --device isolate:null:0 --budget 3 --store "$tmp/o.db" --json >/dev/full 2>"$tmp/err"
+check "a result that cannot be written: exit code 4" [ $? -eq 4 ]
 cpu=$("$ws" devices | awk '/^opencl:/ {print $1; exit}')
 expect "one device twice" 2 "$ws" tune $k --workloads examples/own-kernel/shapes.yaml --store "$tmp/d.db" --budget 1 --device "$cpu" --device "$cpu"
 check "it says so" grep -q "same hardware" "$tmp/err"

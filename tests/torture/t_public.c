@@ -216,12 +216,44 @@ static void errors(void **state)
     assert_int_equal(a.live, 0);
 }
 
+/* What is needed and not given is said. */
+static void nothing_given(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws_spec *spec = NULL;
+    struct ws_trials_export_opts e = {.size = sizeof(e), .store = "x.db"};
+    struct ws_trials_import_opts i = {.size = sizeof(i), .store = "x.db"};
+    struct ws_tune_opts t = {.size = sizeof(t), .ndevice = 2};
+    struct ws_spec_open_opts o = {.size = sizeof(o)};
+    struct ws_tune_result *r = NULL;
+    struct ws_trials_imported in;
+    struct ws_init_result *made;
+
+    (void)state;
+    ctx->share_dir = ws__strdup(ctx, ".");
+    assert_int_equal(ws_spec_open(ctx, NULL, NULL, &spec), WS_EINVAL);
+    assert_int_equal(ws_spec_open_with(ctx, NULL, &spec), WS_EINVAL);
+    assert_int_equal(ws_spec_open_with(ctx, &o, &spec), WS_EINVAL);
+    assert_int_equal(ws_trials_export(ctx, NULL, NULL), WS_EINVAL);
+    assert_int_equal(ws_trials_export(ctx, &e, NULL), WS_EINVAL);
+    assert_int_equal(ws_trials_import(ctx, NULL, &in), WS_EINVAL);
+    assert_int_equal(ws_trials_import(ctx, &i, &in), WS_EINVAL);
+    assert_int_equal(ws_trials_each(ctx, NULL, NULL, NULL), WS_EINVAL);
+    assert_int_equal(ws_trials_runs(ctx, NULL, NULL, NULL), WS_EINVAL);
+    assert_int_equal(ws_init(ctx, NULL, &made), WS_EINVAL);
+    assert_int_equal(ws_spec_open(ctx, SPEC, NULL, &spec), 0);
+    assert_int_equal(ws_tune(spec, &t, &r), WS_EINVAL);
+    assert_true(ws_ctx_error(ctx)->message[0] != '\0');
+    ws_spec_free(spec);
+    ws_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spaces),     cmocka_unit_test(kernel_files),
-        cmocka_unit_test(errors),     cmocka_unit_test(drafts),
-        cmocka_unit_test(recordings),
+        cmocka_unit_test(spaces), cmocka_unit_test(kernel_files),
+        cmocka_unit_test(errors), cmocka_unit_test(nothing_given),
+        cmocka_unit_test(drafts), cmocka_unit_test(recordings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
