@@ -137,7 +137,7 @@ def failed(file, what, error):
     if isinstance(error, ModuleNotFoundError):
         return missing(error.name or str(error), place(file, error.__traceback__))
     if denied(error):
-        hint = "a reference may not use the network, write files or meddle with others"
+        hint = "a reference may not use the network, write files or start processes"
     if isinstance(error, MemoryError):
         hint = "use smaller workloads, or less memory in the reference"
     return Fail(

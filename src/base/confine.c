@@ -1,18 +1,18 @@
 /*
- * confine.c: Landlock for files, seccomp for the rest. See confine.h.
+ * confine.c: Landlock for files, capabilities, memory. See confine.h; system
+ * calls: confine_calls.c.
  *
- * Both are needed: a seccomp filter sees numbers only, not paths, and
- * Landlock knows files only. The filter is a list of what is denied, since
- * what drivers need is known to nobody; every denied call fails with EPERM,
- * so that a driver which merely tries something goes on. clone3 fails with
- * ENOSYS: its flags lie in memory where no filter sees them, and libc then
- * uses clone.
+ * A seccomp filter sees numbers only, not paths, and Landlock knows files
+ * only, so both are needed. Root's capabilities go because they are a way
+ * around every rule that a list of calls forgets, and because they open the
+ * memory and the environment of the tool (/proc/PID/mem, environ). The two
+ * that stay let root use folders of others, as it does without us.
  *
- * Landlock holds for the thread that asks and for what it starts later, but
- * the driver has started threads already, and those run kernels. So every
- * thread is sent a signal whose handler asks for itself, until a walk over all
- * threads finds none that has not. (Kernels newer than most offer this as a
- * flag.) seccomp has such a flag everywhere.
+ * Landlock and capabilities hold for the thread that asks and for what it
+ * starts later, but the driver has started threads already, and those run
+ * kernels. So every thread is sent a signal whose handler asks for itself,
+ * until a walk over all threads finds none that has not. (Kernels newer than
+ * most offer this as a flag.) seccomp has such a flag everywhere.
  */
 #include "base/confine.h"
 
@@ -20,14 +20,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
+#include <linux/capability.h>
 #include <linux/landlock.h>
-#include <linux/seccomp.h>
-#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -122,11 +118,38 @@ static int make_rules(struct ws_ctx *ctx, const char *const *writable, int *fd)
     return rc;
 }
 
+/* ---- capabilities --------------------------------------------------------
+ */
+
+#define KEPT (1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH)
+
+/* Of the calling thread, from all sets; in a signal handler, so no libcap.
+ * Who may not change the bounding set has nothing that an exec could add to
+ * once no_new_privs is set. */
+static int drop_capabilities(void)
+{
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct set[_LINUX_CAPABILITY_U32S_3];
+
+    if (syscall(SYS_capget, &head, set))
+        return -1;
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    for (unsigned long c = 0; prctl(PR_CAPBSET_READ, c, 0, 0, 0) >= 0; c++)
+        if (c >= 32 || !(KEPT >> c & 1))
+            prctl(PR_CAPBSET_DROP, c, 0, 0, 0);
+    for (size_t i = 0; i < WS_COUNT(set); i++) {
+        set[i].effective &= i ? 0 : KEPT;
+        set[i].permitted &= i ? 0 : KEPT;
+        set[i].inheritable = 0;
+    }
+    return syscall(SYS_capset, &head, set) ? -1 : 0;
+}
+
 /* ---- all threads ----------------------------------------------------------
  */
 
 struct crowd {
-    int rules;
+    int rules;         /* for files; -1: none */
     atomic_int failed; /* errno */
     atomic_size_t n;
     _Atomic pid_t done[MAX_THREADS];
@@ -142,8 +165,8 @@ static void confine_thread(int sig, siginfo_t *info, void *context)
     (void)context;
     if (info->si_code != SI_QUEUE || info->si_pid != getpid())
         return;
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-        syscall(SYS_landlock_restrict_self, c->rules, 0))
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || drop_capabilities() ||
+        (c->rules >= 0 && syscall(SYS_landlock_restrict_self, c->rules, 0)))
         atomic_store(&c->failed, errno);
     at = atomic_fetch_add(&c->n, 1);
     if (at < MAX_THREADS)
@@ -226,7 +249,7 @@ static int ask_all(struct ws_ctx *ctx, struct crowd *c)
                 : 0;
 }
 
-static int confine_files(struct ws_ctx *ctx, int rules)
+static int confine_threads(struct ws_ctx *ctx, int rules)
 {
     struct crowd *c = ws__alloc(ctx, 1, sizeof(*c));
     int rc;
@@ -237,218 +260,6 @@ static int confine_files(struct ws_ctx *ctx, int rules)
     rc = ask_all(ctx, c);
     ws__free(ctx, c);
     return rc;
-}
-
-/* ---- system calls ---------------------------------------------------------
- */
-
-#if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCH AUDIT_ARCH_AARCH64
-#else
-#define ARCH 0u
-#endif
-#define X32_BIT 0x40000000u
-
-static const int denied[] = {
-    /* other processes, the network */
-    SYS_socket,
-    SYS_socketpair,
-    SYS_connect,
-    SYS_bind,
-    SYS_listen,
-    SYS_accept,
-    SYS_accept4,
-    SYS_ptrace,
-    SYS_process_vm_readv,
-    SYS_process_vm_writev,
-    SYS_pidfd_open,
-    SYS_pidfd_getfd,
-    SYS_pidfd_send_signal,
-    SYS_kcmp,
-    SYS_rt_sigqueueinfo,
-    SYS_rt_tgsigqueueinfo,
-    SYS_tkill,
-    SYS_setpgid,
-    SYS_setsid,
-    SYS_setpriority,
-    SYS_ioprio_set,
-    SYS_perf_event_open,
-    SYS_shmget,
-    SYS_msgget,
-    SYS_semget,
-    SYS_mq_open,
-    /* ways around a filter */
-    SYS_io_uring_setup,
-    SYS_io_uring_enter,
-    SYS_io_uring_register,
-    SYS_bpf,
-    SYS_userfaultfd,
-    SYS_unshare,
-    SYS_setns,
-    SYS_open_by_handle_at,
-    SYS_personality,
-    /* files: what is not content */
-    SYS_fchmod,
-    SYS_fchmodat,
-    SYS_fchown,
-    SYS_fchownat,
-    SYS_utimensat,
-    SYS_setxattr,
-    SYS_lsetxattr,
-    SYS_fsetxattr,
-    SYS_removexattr,
-    SYS_lremovexattr,
-    SYS_fremovexattr,
-    SYS_mknodat,
-    SYS_chroot,
-    SYS_pivot_root,
-    SYS_mount,
-    SYS_umount2,
-    SYS_quotactl,
-    SYS_sync,
-    SYS_fanotify_init,
-#ifdef SYS_chmod /* not on newer architectures */
-    SYS_chmod,
-    SYS_chown,
-    SYS_lchown,
-    SYS_utime,
-    SYS_utimes,
-    SYS_futimesat,
-    SYS_mknod,
-    SYS_iopl,
-    SYS_ioperm,
-#endif
-#ifdef SYS_fchmodat2
-    SYS_fchmodat2,
-#endif
-    /* the system */
-    SYS_reboot,
-    SYS_swapon,
-    SYS_swapoff,
-    SYS_sethostname,
-    SYS_setdomainname,
-    SYS_settimeofday,
-    SYS_clock_settime,
-    SYS_adjtimex,
-    SYS_clock_adjtime,
-    SYS_init_module,
-    SYS_finit_module,
-    SYS_delete_module,
-    SYS_kexec_load,
-    SYS_acct,
-    SYS_syslog,
-    SYS_add_key,
-    SYS_request_key,
-    SYS_keyctl,
-    SYS_setuid,
-    SYS_setgid,
-    SYS_setreuid,
-    SYS_setregid,
-    SYS_setresuid,
-    SYS_setresgid,
-    SYS_setgroups,
-    SYS_setfsuid,
-    SYS_setfsgid,
-    SYS_capset,
-};
-
-#define MAX_CODE (2 * WS_COUNT(denied) + 64)
-
-struct program {
-    struct sock_filter code[MAX_CODE];
-    unsigned short n;
-};
-
-static void op(struct program *p, uint16_t code, uint32_t k, uint8_t yes,
-               uint8_t no)
-{
-    p->code[p->n++] = (struct sock_filter){code, yes, no, k};
-}
-
-static void load(struct program *p, size_t offset)
-{
-    op(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
-}
-
-static void answer(struct program *p, uint32_t what)
-{
-    op(p, BPF_RET | BPF_K, what, 0, 0);
-}
-
-#define DENY (SECCOMP_RET_ERRNO | EPERM)
-#define LOW_WORD(i)                                                            \
-    (offsetof(struct seccomp_data, args) + (size_t)(i) * sizeof(uint64_t))
-
-/* Call `nr` only with argument `at` equal to value, or (same false) not. */
-static void by_argument(struct program *p, int nr, size_t at, uint32_t value,
-                        bool same)
-{
-    op(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 4);
-    load(p, LOW_WORD(at));
-    op(p, BPF_JMP | BPF_JEQ | BPF_K, value, same ? 1 : 0, same ? 0 : 1);
-    answer(p, DENY);
-    answer(p, SECCOMP_RET_ALLOW);
-}
-
-static void by_flags(struct program *p, int nr, size_t at, uint32_t flags)
-{
-    op(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 4);
-    load(p, LOW_WORD(at));
-    op(p, BPF_JMP | BPF_JSET | BPF_K, flags, 0, 1);
-    answer(p, DENY);
-    answer(p, SECCOMP_RET_ALLOW);
-}
-
-static void make_filter(struct program *p)
-{
-    uint32_t namespaces = CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET |
-                          CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUSER |
-                          CLONE_NEWUTS;
-
-    p->n = 0;
-    load(p, offsetof(struct seccomp_data, arch));
-    op(p, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
-    answer(p, SECCOMP_RET_KILL_PROCESS);
-    load(p, offsetof(struct seccomp_data, nr));
-    op(p, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
-    answer(p, DENY);
-    for (size_t i = 0; i < WS_COUNT(denied); i++) {
-        op(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)denied[i], 0, 1);
-        answer(p, DENY);
-    }
-    op(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
-    answer(p, SECCOMP_RET_ERRNO | ENOSYS);
-    by_flags(p, SYS_clone, 0, namespaces);
-    by_argument(p, SYS_kill, 0, (uint32_t)getpid(), true);
-    by_argument(p, SYS_tgkill, 0, (uint32_t)getpid(), true);
-    by_argument(p, SYS_prlimit64, 0, 0, true);
-    by_argument(p, SYS_prctl, 0, PR_SET_PDEATHSIG, false);
-    by_argument(p, SYS_ioctl, 1, TIOCSTI, false);
-    answer(p, SECCOMP_RET_ALLOW);
-}
-
-static int confine_calls(struct ws_ctx *ctx)
-{
-    struct program p;
-    struct sock_fprog prog = {.filter = p.code};
-    long rc;
-
-    if (!ARCH)
-        return ws__fail(ctx, WS_ENOTSUP, "no filter for this architecture");
-    make_filter(&p);
-    prog.len = p.n;
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-        return ws__fail(ctx, WS_ENOTSUP, "privileges cannot be given up");
-    rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                 SECCOMP_FILTER_FLAG_TSYNC, &prog);
-    if (rc > 0)
-        return ws__fail(ctx, WS_EDEVICE,
-                        "a thread of the driver has a filter of its own");
-    return rc < 0 ? ws__fail(ctx, WS_ENOTSUP, "calls cannot be filtered: %s",
-                             strerror(errno))
-                  : 0;
 }
 
 /* ---- memory ----------------------------------------------------------------
@@ -477,19 +288,19 @@ static void limit_memory(void)
     setrlimit(RLIMIT_AS, &limit);
 }
 
-int ws__confine(struct ws_ctx *ctx, const char *const *writable)
+int ws__confine(struct ws_ctx *ctx, const char *const *writable, bool alone)
 {
     int rules = -1, rc = 0;
 
     if (writable)
         rc = make_rules(ctx, writable, &rules);
-    if (rc >= 0 && rules >= 0)
-        rc = confine_files(ctx, rules);
+    if (rc >= 0)
+        rc = confine_threads(ctx, rules);
     if (rules >= 0)
         close(rules);
     WS_TRY(rc);
     limit_memory();
-    WS_TRY(confine_calls(ctx));
+    WS_TRY(ws__confine_calls(ctx, alone));
     return writable && rules < 0
                ? ws__fail(ctx, WS_ENOTSUP, "the kernel has no Landlock")
                : 0;

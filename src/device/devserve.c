@@ -59,7 +59,7 @@ static int confine(struct server *s, const char *cache_dir)
 
     if (!s->ops->info(s->dev)->id.is_cpu)
         return 0;
-    rc = ws__confine(s->ctx, cache_dir ? writable : NULL);
+    rc = ws__confine(s->ctx, cache_dir ? writable : NULL, false);
     return rc == WS_ENOTSUP ? 0 : rc;
 }
 

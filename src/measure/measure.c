@@ -107,11 +107,26 @@ static void give_turn(struct ws__measure *m, bool whole)
         ws__turn_give(&m->turn);
 }
 
+/* A trusted kernel's worker has a cache folder that no candidate's can write:
+ * what it runs is what its own worker has compiled. */
+int ws__measure_open_device(struct ws__measure *m, struct ws_ctx *ctx,
+                            struct ws__device *out)
+{
+    char *kept = ctx->cache_dir;
+    int rc;
+
+    if (m->cache_dir)
+        ctx->cache_dir = m->cache_dir;
+    rc = m->deps.device_open(ctx, m->device_name, out);
+    ctx->cache_dir = kept;
+    return rc;
+}
+
 static int open_once(struct ws__measure *m)
 {
     const struct ws__device_info *info;
 
-    WS_TRY(m->deps.device_open(m->ctx, m->device_name, &m->dev));
+    WS_TRY(ws__measure_open_device(m, m->ctx, &m->dev));
     m->open = true;
     m->age = 0;
     info = m->dev.ops->info(m->dev.self);
@@ -636,6 +651,8 @@ static int start(struct ws__measure *m)
     if (!m->opts.as_reference)
         WS_TRY(check_reference(m));
     WS_TRY(ws__measure_check_cache(m->ctx));
+    if (m->opts.as_reference)
+        WS_TRY(ws__refkernel_cache(m->ctx, &m->cache_dir));
     WS_TRY(open_once(m));
     seal_protocol(m);
     if (!m->device_name) { /* the default may change; this one stays */
@@ -730,6 +747,7 @@ void ws__measure_close(struct ws__measure *m)
     ws__free(ctx, m->best_ns);
     ws__free(ctx, m->admitted);
     ws__free(ctx, m->device_name);
+    ws__free(ctx, m->cache_dir);
     pthread_cond_destroy(&m->done);
     pthread_cond_destroy(&m->work);
     pthread_mutex_destroy(&m->lock);

@@ -248,7 +248,7 @@ static int open_builder_device(struct ws__builder *b)
 {
     if (b->open)
         return 0;
-    WS_TRY(b->m->deps.device_open(b->ctx, b->m->device_name, &b->dev));
+    WS_TRY(ws__measure_open_device(b->m, b->ctx, &b->dev));
     b->open = true;
     return 0;
 }

@@ -110,6 +110,7 @@ struct ws__measure {
     double *best_ns;                /* by workload; 0: none */
     struct ws__measure_opts opts;   /* defaults filled in */
     char *device_name;
+    char *cache_dir; /* of its own, or NULL: that of the context */
     struct ws__device dev;
     bool open;
     unsigned gen, age; /* age: candidates run since it was opened */
@@ -239,10 +240,17 @@ int ws__measure_reference(struct ws__measure *m);
 int ws__measure_independent(struct ws_ctx *ctx, const struct ws__op *op,
                             const struct ws__kernel *kernel, size_t n);
 int ws__refkernel_open(struct ws__measure *m, struct ws__refkernel **out);
+/* Its folder, made; NULL if the context has none. *out is ws__free'd, also
+ * after a failure. */
+int ws__refkernel_cache(struct ws_ctx *ctx, char **out);
 void ws__refkernel_close(struct ws__refkernel *r); /* NULL is fine */
 /* Computes p->result from p->input. */
 int ws__refkernel_run(struct ws__refkernel *r, uint32_t workload,
                       struct ws__problem *p);
+
+/* measure.c: opens the session's device, for ctx or a child of it. */
+int ws__measure_open_device(struct ws__measure *m, struct ws_ctx *ctx,
+                            struct ws__device *out);
 
 /* measure_filter.c */
 /* As ws__measure_fits, and the plan. */

@@ -4,7 +4,9 @@
  * It runs through a session of its own, with a device worker that never holds
  * a candidate; its results are read back and become the reference's doubles,
  * which no device worker maps. Before buffers are given back they are written
- * over: nothing of a result is left for whoever gets that memory next.
+ * over: nothing of a result is left for whoever gets that memory next. It has
+ * a cache folder of its own, too: what a driver keeps there is code, and a
+ * candidate on a processor can write to the folder of candidates.
  *
  * A reference should be more exact than what it judges. So where the types of
  * a workload are an axis, the kernel runs in the widest float type of that
@@ -23,10 +25,13 @@
 #include <ctype.h>
 #include <math.h>
 
+#include "base/fs.h"
+
 #include "base/banned.h"
 
 #define SECOND 1000000000u
 #define LIMIT_NS (600ull * SECOND)
+#define TRUSTED ".trusted"
 #define SECOND_POISON 0x7fa5c3e1u /* a NaN in the wider types, too */
 
 struct ws__refkernel {
@@ -399,6 +404,26 @@ static int run(struct ws__refkernel *r, uint32_t w, struct ws__problem *p)
     }
     ws__free(r->m->ctx, plan);
     return rc;
+}
+
+/* ---- its cache folder -----------------------------------------------------
+ */
+
+/* Beside that of the candidates, since what they may write lies below it. */
+int ws__refkernel_cache(struct ws_ctx *ctx, char **out)
+{
+    size_t n = ctx->cache_dir ? strlen(ctx->cache_dir) : 0;
+
+    *out = NULL;
+    while (n > 1 && ctx->cache_dir[n - 1] == '/')
+        n--;
+    if (!n)
+        return 0;
+    *out = ws__alloc(ctx, n + sizeof(TRUSTED), 1);
+    if (!*out)
+        return WS_ENOMEM;
+    snprintf(*out, n + sizeof(TRUSTED), "%.*s" TRUSTED, (int)n, ctx->cache_dir);
+    return ws__fs_mkdirs(ctx, *out);
 }
 
 /* ---- open, close ----------------------------------------------------------

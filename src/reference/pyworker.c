@@ -94,7 +94,7 @@ static int lower_limits(struct ws_ctx *ctx)
 static int confine(struct ws_ctx *ctx)
 {
     static const char *const writable[] = {NULL};
-    int rc = ws__confine(ctx, writable), fd;
+    int rc = ws__confine(ctx, writable, true), fd;
 
     if (rc < 0 && rc != WS_ENOTSUP)
         return rc;

@@ -441,17 +441,10 @@ static const char *const escapes[] = {
     "import socket\nsocket.socketpair()\n",
     "import os, socket\nsocket.socket(fileno=os.dup(3)).bind('x')\n",
     "import socket\nsocket.create_connection(('127.0.0.1', 9))\n",
-    "import subprocess, sys\n"
-    "r = subprocess.run([sys.executable, '-c', 'import socket\\n"
-    "try:\\n socket.socket()\\nexcept PermissionError:\\n exit(9)'])\n"
-    "if r.returncode == 9:\n    raise PermissionError('child')\n",
-    "import os, socket\npid = os.fork()\n"
-    "if not pid:\n"
-    "    try:\n        socket.socket()\n"
-    "    except PermissionError:\n        os._exit(9)\n"
-    "    os._exit(0)\n"
-    "if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9:\n"
-    "    raise PermissionError('child')\n",
+    "import os, socket, threading\nerrors = []\n"
+    "def f():\n    try:\n        socket.socket()\n"
+    "    except PermissionError as e:\n        errors.append(e)\n"
+    "t = threading.Thread(target=f)\nt.start()\nt.join()\nraise errors[0]\n",
 };
 
 /* System calls by number: socket, io_uring_setup, ptrace, pidfd_getfd; on
@@ -505,6 +498,82 @@ static void sockets_are_denied(void **state)
     if (!strstr(ws_ctx_error(ctx)->message, "signal 31"))
         fail_msg("%s", ws_ctx_error(ctx)->message);
 #endif
+}
+
+/* A child would outlive the worker where the tool is killed. */
+static const char *const starts[] = {
+    "import os\nif not os.fork():\n    os._exit(0)\n",
+    "import os\nif not os.fork():\n    os.execv('/bin/sleep', ['x', '1'])\n",
+    "import os\nos.posix_spawn('/bin/true', ['true'], {})\n",
+    "import subprocess\nsubprocess.run(['/bin/true'])\n",
+    "import subprocess\nsubprocess.run('true', shell=True)\n",
+    "import multiprocessing as m\n"
+    "m.get_context('fork').Process(target=print).start()\n",
+};
+
+/* fork, vfork, clone as fork does; clone3 is not there at all. */
+static const char raw_starts[] =
+    "import ctypes, os, platform\n"
+    "libc = ctypes.CDLL(None, use_errno=True)\n"
+    "x86 = platform.machine() == 'x86_64'\n"
+    "calls = [(57, 0, 1), (58, 0, 1), (56, 17, 1), (56, 0, 1)] if x86 else\\\n"
+    "    [(220, 17, 1)]\n"
+    "calls += [(435, 0, 38)]\n"
+    "for n, a, e in calls:\n"
+    "    r = libc.syscall(ctypes.c_long(n), a, 0, 0, 0, 0, 0)\n"
+    "    if not r:\n        os._exit(0)\n"
+    "    assert r == -1 and ctypes.get_errno() == e, (n, r)\n"
+    "def run(A, s):\n    return A * s\n";
+
+static void no_process_is_started(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    need_numpy();
+    for (size_t i = 0; i < WS_COUNT(starts); i++) {
+        make(&f, WS__DT_F32, starts[i]);
+        assert_int_equal(run_once(ctx, &f, LIMIT_NS, NULL), WS_EREFERENCE);
+        if (!strstr(ws_ctx_error(ctx)->message, "PermissionError") ||
+            !strstr(ws_ctx_error(ctx)->hint, "processes"))
+            fail_msg("%s: %s", starts[i], ws_ctx_error(ctx)->message);
+    }
+    make(&f, WS__DT_F32, raw_starts);
+    if (run_once(ctx, &f, LIMIT_NS, NULL) < 0)
+        fail_msg("%s", ws_ctx_error(ctx)->message);
+}
+
+/* Of root all but two are gone, and so the way into the tool's process. */
+static const char capabilities[] =
+    "for line in open('/proc/self/status'):\n"
+    "    if line.startswith('Cap'):\n"
+    "        assert not int(line.split()[1], 16) & ~6, line\n"
+    "import ctypes\n"
+    "assert ctypes.CDLL(None).prctl(39, 0, 0, 0, 0) == 1\n" GOOD;
+
+static const char *const peeks[] = {
+    "import os\nopen(f'/proc/{os.getppid()}/environ').read()\n",
+    "import os\nopen(f'/proc/{os.getppid()}/mem', 'rb').read(0)\n",
+    "import os\nos.open(f'/proc/{os.getppid()}/fd/0', 0)\n",
+};
+
+static void root_is_nobody_special(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    need_numpy();
+    if (geteuid())
+        SKIP("only root has capabilities");
+    make(&f, WS__DT_F32, capabilities);
+    if (run_once(ctx, &f, LIMIT_NS, NULL) < 0)
+        fail_msg("%s", ws_ctx_error(ctx)->message);
+    for (size_t i = 0; i < WS_COUNT(peeks); i++) {
+        make(&f, WS__DT_F32, peeks[i]);
+        assert_int_equal(run_once(ctx, &f, LIMIT_NS, NULL), WS_EREFERENCE);
+        if (!strstr(ws_ctx_error(ctx)->message, "PermissionError"))
+            fail_msg("%s: %s", peeks[i], ws_ctx_error(ctx)->message);
+    }
 }
 
 static void files_are_not_written(void **state)
@@ -660,6 +729,8 @@ int main(void)
         cmocka_unit_test(missing_parts_are_named),
         cmocka_unit_test(missing_packages_are_named),
         cmocka_unit_test(sockets_are_denied),
+        cmocka_unit_test(no_process_is_started),
+        cmocka_unit_test(root_is_nobody_special),
         cmocka_unit_test(files_are_not_written),
         cmocka_unit_test(no_filter_no_reference),
         cmocka_unit_test(memory_may_fail),
