@@ -175,7 +175,7 @@ static const int denied[] = {
     SYS_capset,
 };
 
-/* Only of the calling thread, or of process 0: itself. */
+/* Only with 0 for a process, which is the caller itself. */
 static const int own_only[] = {
     SYS_sched_setaffinity, SYS_sched_setscheduler, SYS_sched_setparam,
     SYS_sched_setattr,     SYS_move_pages,         SYS_migrate_pages,
@@ -192,6 +192,9 @@ static const uint32_t ioctls[] = {
 static const uint32_t fcntls[] = {
     F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL,
 };
+
+/* Refused: to outlive the tool, to share a processor as others choose. */
+static const uint32_t prctls[] = {PR_SET_PDEATHSIG, PR_SCHED_CORE};
 
 /* ---- the filter ---------------------------------------------------------- */
 
@@ -222,27 +225,21 @@ static void answer(struct program *p, uint32_t what)
 #define LOW_WORD(i)                                                            \
     (offsetof(struct seccomp_data, args) + (size_t)(i) * sizeof(uint64_t))
 
-/* Call `nr` only with argument `at` equal to value, or (same false) not. */
-static void by_argument(struct program *p, int nr, size_t at, uint32_t value,
-                        bool same)
-{
-    op(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 4);
-    load(p, LOW_WORD(at));
-    op(p, BPF_JMP | BPF_JEQ | BPF_K, value, same ? 1 : 0, same ? 0 : 1);
-    answer(p, DENY);
-    answer(p, SECCOMP_RET_ALLOW);
-}
-
-/* Call `nr` only with argument `at` one of the list. */
+/* Call `nr` only with argument `at` one of the list, or (listed false) not. */
 static void by_list(struct program *p, int nr, size_t at, const uint32_t *list,
-                    size_t n)
+                    size_t n, bool listed)
 {
     op(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, (uint8_t)(n + 3));
     load(p, LOW_WORD(at));
     for (size_t i = 0; i < n; i++)
         op(p, BPF_JMP | BPF_JEQ | BPF_K, list[i], (uint8_t)(n - i), 0);
-    answer(p, DENY);
-    answer(p, SECCOMP_RET_ALLOW);
+    answer(p, listed ? DENY : SECCOMP_RET_ALLOW);
+    answer(p, listed ? SECCOMP_RET_ALLOW : DENY);
+}
+
+static void only(struct program *p, int nr, uint32_t first)
+{
+    by_list(p, nr, 0, &first, 1, true);
 }
 
 /* A file is cut only by who opens it to write, so that Landlock sees it: its
@@ -265,16 +262,17 @@ static void no_such_call(struct program *p, int nr)
     answer(p, SECCOMP_RET_ERRNO | ENOSYS);
 }
 
-/* Threads; other processes unless alone; nothing in namespaces of its own. */
+/* Threads; processes unless alone, as children of the worker and not of the
+ * tool; nothing in namespaces of its own. */
 static void by_kind(struct program *p, bool alone)
 {
-    uint32_t namespaces = CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET |
-                          CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUSER |
-                          CLONE_NEWUTS;
+    uint32_t refused = CLONE_PARENT | CLONE_NEWCGROUP | CLONE_NEWIPC |
+                       CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID |
+                       CLONE_NEWUSER | CLONE_NEWUTS;
 
     op(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, alone ? 5 : 4);
     load(p, LOW_WORD(0));
-    op(p, BPF_JMP | BPF_JSET | BPF_K, namespaces, alone ? 1 : 0, alone ? 0 : 1);
+    op(p, BPF_JMP | BPF_JSET | BPF_K, refused, alone ? 1 : 0, alone ? 0 : 1);
     if (alone)
         op(p, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
     answer(p, DENY);
@@ -304,18 +302,18 @@ static void make_filter(struct program *p, bool alone)
         answer(p, DENY);
     }
     for (size_t i = 0; i < WS_COUNT(own_only); i++)
-        by_argument(p, own_only[i], 0, 0, true);
+        only(p, own_only[i], 0);
     by_kind(p, alone);
     no_such_call(p, SYS_openat2);
 #ifdef SYS_open
     no_cut(p, SYS_open, 1);
 #endif
     no_cut(p, SYS_openat, 2);
-    by_argument(p, SYS_kill, 0, (uint32_t)getpid(), true);
-    by_argument(p, SYS_tgkill, 0, (uint32_t)getpid(), true);
-    by_argument(p, SYS_prctl, 0, PR_SET_PDEATHSIG, false);
-    by_list(p, SYS_ioctl, 1, ioctls, WS_COUNT(ioctls));
-    by_list(p, SYS_fcntl, 1, fcntls, WS_COUNT(fcntls));
+    only(p, SYS_kill, (uint32_t)getpid());
+    only(p, SYS_tgkill, (uint32_t)getpid());
+    by_list(p, SYS_prctl, 0, prctls, WS_COUNT(prctls), false);
+    by_list(p, SYS_ioctl, 1, ioctls, WS_COUNT(ioctls), true);
+    by_list(p, SYS_fcntl, 1, fcntls, WS_COUNT(fcntls), true);
     answer(p, SECCOMP_RET_ALLOW);
 }
 

@@ -413,6 +413,7 @@ static int run(struct ws__refkernel *r, uint32_t w, struct ws__problem *p)
 int ws__refkernel_cache(struct ws_ctx *ctx, char **out)
 {
     size_t n = ctx->cache_dir ? strlen(ctx->cache_dir) : 0;
+    int rc;
 
     *out = NULL;
     while (n > 1 && ctx->cache_dir[n - 1] == '/')
@@ -423,7 +424,14 @@ int ws__refkernel_cache(struct ws_ctx *ctx, char **out)
     if (!*out)
         return WS_ENOMEM;
     snprintf(*out, n + sizeof(TRUSTED), "%.*s" TRUSTED, (int)n, ctx->cache_dir);
-    return ws__fs_mkdirs(ctx, *out);
+    WS_TRY_DONE(ws__fs_mkdirs(ctx, *out));
+    rc = ws__fs_can_create(ctx, *out);
+done:
+    return rc < 0
+               ? ws__hint(ctx, "the driver keeps there what it compiles of the "
+                               "trusted kernel; make it writable, or have the "
+                               "cache elsewhere (WAVESMITH_CACHE)")
+               : 0;
 }
 
 /* ---- open, close ----------------------------------------------------------

@@ -275,6 +275,9 @@ static const struct {
     {"uses what processes share", EACH("29, 30, 31, 64, 65, 66, 220, 68, 69,"
                                        " 70, 71, 240, 241")},
     {"advises or moves another", EACH("440, 448, 279, 256")},
+    {"shares its processor", "r = sc(157, 62, 1, %3$d);"},
+    {"has a child for its parent",
+     "r = sc(56, 0x8011, 0, 0); if (!r) sc(231, 0, 0, 0);"},
     {"changes a mode in a new way", EACH("452")},
     {"calls what is newer", "r = sc(463, 0, 0, 0); r = r == -38 ? -1 : 0;"},
     {"removes", "r = sc(87, S(\"%1$s\"), 0, 0);"},

@@ -4,6 +4,8 @@
  */
 #include "measure/t_measure_fixture.h"
 
+#include <unistd.h>
+
 #define GOOD "kernel k\nmul 1 0 2\ntime 1000\n"
 #define TRUSTED "# trusted\nkernel k\nadd 1 0\nmul 1 0 2\n"
 
@@ -235,6 +237,36 @@ static void all_may_fail(void **state)
     }
 }
 
+/* Beside the folder of candidates, however that is written. */
+static void its_cache_is_beside(void **state)
+{
+    char dir[] = "/tmp/ws_trusted_XXXXXX", path[64], want[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(want, sizeof(want), "%s/cache.trusted", dir);
+    for (size_t i = 0; i < 2; i++) {
+        struct ws_ctx_opts o = {.size = sizeof(o), .cache_dir = path};
+        struct ws_ctx *ctx;
+        char *got;
+
+        snprintf(path, sizeof(path), i ? "%s/cache///" : "%s/cache", dir);
+        assert_non_null(ctx = ws_ctx_new(&o));
+        assert_int_equal(ws__refkernel_cache(ctx, &got), 0);
+        assert_string_equal(got, want);
+        assert_int_equal(rmdir(want), 0);
+        ws__free(ctx, got);
+        fclose(fopen(want, "w")); /* a file is in the way */
+        assert_true(ws__refkernel_cache(ctx, &got) < 0);
+        T_ASSERT_HAS(ws_ctx_error(ctx)->message, want);
+        T_ASSERT_HAS(ws_ctx_error(ctx)->hint, "WAVESMITH_CACHE");
+        ws__free(ctx, got);
+        assert_int_equal(unlink(want), 0);
+        ws_ctx_free(ctx);
+    }
+    assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +276,7 @@ int main(void)
         cmocka_unit_test(it_never_judges_itself),
         cmocka_unit_test(loose_tolerances_are_told),
         cmocka_unit_test(python_needs_trust),
+        cmocka_unit_test(its_cache_is_beside),
         cmocka_unit_test(all_may_fail),
     };
 

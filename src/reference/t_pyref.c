@@ -511,14 +511,15 @@ static const char *const starts[] = {
     "m.get_context('fork').Process(target=print).start()\n",
 };
 
-/* fork, vfork, clone as fork does; clone3 is not there at all. */
+/* fork, vfork, clone as fork does; clone3 and openat2 are
+ * not there at all. */
 static const char raw_starts[] =
     "import ctypes, os, platform\n"
     "libc = ctypes.CDLL(None, use_errno=True)\n"
     "x86 = platform.machine() == 'x86_64'\n"
     "calls = [(57, 0, 1), (58, 0, 1), (56, 17, 1), (56, 0, 1)] if x86 else\\\n"
     "    [(220, 17, 1)]\n"
-    "calls += [(435, 0, 38)]\n"
+    "calls += [(435, 0, 38), (437, 0, 38)]\n"
     "for n, a, e in calls:\n"
     "    r = libc.syscall(ctypes.c_long(n), a, 0, 0, 0, 0, 0)\n"
     "    if not r:\n        os._exit(0)\n"
