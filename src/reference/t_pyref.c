@@ -592,41 +592,61 @@ static void files_are_not_written(void **state)
         fail_msg("%s", ws_ctx_error(ctx)->message);
 }
 
-/* In a child whose system refuses filters, as some containers do. */
-static int without_filters(void)
+/* In a child whose system does not have the call, as in some containers. */
+static int without(int call, const char *text, const char *words)
 {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog prog = {WS_COUNT(code), code};
     struct fixture f;
+    int rc;
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0)
         return 2;
-    make(&f, WS__DT_F32, GOOD);
-    if (run_once(ctx, &f, LIMIT_NS, NULL) != WS_EREFERENCE)
+    make(&f, WS__DT_F32, text);
+    rc = run_once(ctx, &f, LIMIT_NS, NULL);
+    if (rc != (words ? WS_EREFERENCE : 0))
         return 3;
-    return strstr(ws_ctx_error(ctx)->message, "cannot deny sockets") ? 0 : 4;
+    return !words || strstr(ws_ctx_error(ctx)->message, words) ? 0 : 4;
 }
 
-static void no_filter_no_reference(void **state)
+static void must_bear(int call, const char *text, const char *words)
 {
     int status;
     pid_t pid;
 
-    (void)state;
     fflush(NULL);
     pid = fork();
     assert_true(pid >= 0);
     if (!pid)
-        _exit(without_filters());
+        _exit(without(call, text, words));
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void no_filter_no_reference(void **state)
+{
+    (void)state;
+    must_bear(SYS_seccomp, GOOD, "cannot deny sockets");
+}
+
+/* Without Landlock the rest is as it was. */
+static void calls_are_denied_without_landlock(void **state)
+{
+    (void)state;
+    need_numpy();
+    must_bear(SYS_landlock_create_ruleset, raw_calls, NULL);
+    must_bear(SYS_landlock_create_ruleset, starts[0], "PermissionError");
+    if (!geteuid()) {
+        must_bear(SYS_landlock_create_ruleset, capabilities, NULL);
+        must_bear(SYS_landlock_create_ruleset, peeks[0], "PermissionError");
+    }
 }
 
 static void trust_is_needed(void **state)
@@ -734,6 +754,7 @@ int main(void)
         cmocka_unit_test(root_is_nobody_special),
         cmocka_unit_test(files_are_not_written),
         cmocka_unit_test(no_filter_no_reference),
+        cmocka_unit_test(calls_are_denied_without_landlock),
         cmocka_unit_test(memory_may_fail),
     };
 
