@@ -12,18 +12,20 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void scan(struct ws__load *l, const char *text)
+static void scan(struct ws__load *l, enum ws__dialect dialect, const char *text)
 {
     static const char dir[] = "tests/data/specs/gemm/kernels";
     static const char path[] = "tests/data/specs/gemm/kernels/x.c";
     const char *once, *twice;
 
-    if (ws__load_source_text(l, dir, path, text, &once) < 0) {
+    if (ws__load_source_text(l, dir, path, dialect, text, &once) < 0) {
         if (!*ws_ctx_error(l->ctx)->message)
             abort();
         return;
     }
-    if (ws__load_source_text(l, dir, path, once, &twice) < 0 ||
+    /* As a pack brings it. */
+    l->no_files = true;
+    if (ws__load_source_text(l, dir, path, dialect, once, &twice) < 0 ||
         strcmp(once, twice))
         abort();
 }
@@ -43,7 +45,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             memcpy(text, data, size);
         text[size] = '\0';
         ws__arena_init(&arena, ctx);
-        scan(&l, text);
+        scan(&l, WS__DIALECT_PORTABLE, text);
+        l.no_files = false;
+        scan(&l, WS__DIALECT_OPENCL, text);
         ws__arena_free(&arena);
     }
     free(text);

@@ -114,7 +114,8 @@ void ws__load_trace_note(struct ws__load *l);
 int ws__load_match(struct ws__load *l, const struct ws__op *definition,
                    struct ws__match *out);
 
-/* spec_kernel.c. `source`: NULL: read the file that the kernel names. */
+/* spec_kernel.c. `source`: instead of the file that the kernel names; NULL:
+ * read that. */
 int ws__load_kernel(struct ws__load *l, const struct ws__node *root,
                     const struct ws__op *op, const char *file, const char *dir,
                     const char *source, struct ws__kernel *out);
@@ -153,11 +154,17 @@ bool ws__load_plan_uses(const struct ws__kernel *k, size_t slot);
  * resolved. `at`: the node that names it. */
 int ws__load_source(struct ws__load *l, const struct ws__node *at,
                     const char *dir, const struct ws__node *includes,
-                    const char **source, const char **source_file);
+                    enum ws__dialect dialect, const char **source,
+                    const char **source_file);
 
-/* The same for a text at hand; `path` says where it would lie. */
+/* The same for a text at hand; `path` says where it would lie. With no_files
+ * it may include nothing. */
 int ws__load_source_text(struct ws__load *l, const char *dir, const char *path,
-                         const char *text, const char **source);
+                         enum ws__dialect dialect, const char *text,
+                         const char **source);
+
+/* spec_header.c: may CUDA C include <name>? */
+bool ws__load_is_header(const char *name);
 
 /* spec_t1.c */
 int ws__load_t1(struct ws__load *l, const struct ws__node *root,

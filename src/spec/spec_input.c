@@ -58,9 +58,14 @@ int ws__load_input_file(struct ws__load *l, const struct ws__node *at,
                         const char *dir, const char *path, const char *key,
                         struct ws__input *x)
 {
-    char *full = ws__load_join(l, dir, path), *inside = NULL;
+    char *full, *inside = NULL;
     int rc;
 
+    if (l->no_files) {
+        ws__node_fail(l->ctx, at, "input '%s' is a file", path);
+        return ws__hint(l->ctx, "a text that comes without files names none");
+    }
+    full = ws__load_join(l, dir, path);
     if (!full)
         return WS_ENOMEM;
     rc = ws__path_inside(l->ctx, dir, full, &inside);

@@ -433,12 +433,11 @@ int ws__load_kernel(struct ws__load *l, const struct ws__node *root,
         }
     } else if (source) {
         WS_TRY(ws__node_str(l->ctx, n, "a file", &out->source_file));
-        out->source = ws__arena_strdup(l->arena, source);
-        if (!out->source)
-            return WS_ENOMEM;
+        WS_TRY(ws__load_source_text(l, dir, file, out->dialect, source,
+                                    &out->source));
     } else {
         WS_TRY(ws__load_source(l, n, dir, ws__node_get(root, "include"),
-                               &out->source, &out->source_file));
+                               out->dialect, &out->source, &out->source_file));
     }
     WS_TRY(check_used(l, out));
     out->hash = ws__kernel_meaning(out);

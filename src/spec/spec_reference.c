@@ -148,18 +148,12 @@ static int read_kernel(struct ws__load *l, const struct ws__node *n,
     dir = ws__load_dir(l, file);
     if (!k || !dir)
         return WS_ENOMEM;
-    if (source)
-        WS_TRY(ws__load_source_text(l, dir, file, source, &source));
     WS_TRY(ws__load_kernel(l, tree, op, file, dir, source, k));
     if (ws__dialect_is_ready(k->dialect)) {
         ws__node_fail(l->ctx, at, "the trusted kernel '%s' is ready-made",
                       k->name);
         return ws__hint(l->ctx, "what is trusted must be there to read: give "
                                 "a kernel with a source");
-    }
-    if (ws__dialect_is_ready(k->dialect)) {
-        ws__node_fail(l->ctx, at, "the trusted kernel was compiled before");
-        return ws__hint(l->ctx, "a reference is a source that can be read");
     }
     if ((c = ws__node_get(n, "config"))) {
         WS_TRY(ws__node_str(l->ctx, c, "a config", &op->trusted.config));

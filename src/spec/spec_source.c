@@ -6,12 +6,15 @@
  * the including file's folder, the declared include folders and our own
  * headers; every file must really lie inside of the specification's folder
  * (or the shipped one), links followed. Each file is taken once, wherever it
- * is first named. What a compiler brings itself, `#include <x>`, stays.
+ * is first named. What a CUDA compiler brings itself, `#include <x>`, stays
+ * (spec_header.c). A text of a pack holds everything and includes nothing.
  *
  * The scanner follows the phases of C: lines joined by backslashes, comments
  * as blanks, directives only at the start of a line. It must never miss an
  * include that a compiler would see; the few things that could hide one (raw
- * strings, digit separators, trigraphs, lone carriage returns) are refused.
+ * strings, digit separators, trigraphs, lone carriage returns, blanks behind
+ * a joining backslash, blanks beyond ASCII, comments in lines that compilers
+ * read as they are) are refused, and so are pragmas that look at files.
  * #line directives keep the author's line numbers, with base names only, so
  * that a text does not depend on where it lies.
  */
@@ -35,6 +38,7 @@ struct source {
     const char *seen[MAX_FILES]; /* canonical paths */
     size_t nseen;
     unsigned nested;
+    enum ws__dialect dialect;
 };
 
 /* A place in one file's text. */
@@ -135,8 +139,20 @@ static bool skip_comment(struct scan *c)
     return true;
 }
 
-static void skip_literal(struct scan *c, char quote)
+static int refuse(struct scan *c, const struct ws__loc *loc, const char *what,
+                  const char *hint)
 {
+    ws__fail_at(c->s->l->ctx, WS_ESPEC, loc, "%s is not supported", what);
+    return ws__hint(c->s->l->ctx, "%s", hint);
+}
+
+/* One that does not end, as the apostrophe of a text in a block that is
+ * skipped, takes the rest of the line: but not every compiler sees it so. */
+static int skip_literal(struct scan *c, char quote)
+{
+    struct ws__loc loc = here(c);
+    bool comment = false;
+
     take(c);
     while (peek(c) && peek(c) != '\n') {
         char ch = take(c);
@@ -144,8 +160,13 @@ static void skip_literal(struct scan *c, char quote)
         if (ch == '\\' && peek(c) != '\n')
             take(c);
         else if (ch == quote)
-            return;
+            return 0;
+        comment = comment || (ch == '/' && peek(c) == '*');
     }
+    if (!comment)
+        return 0;
+    return refuse(c, &loc, "a quote without an end before a comment",
+                  "end it, or put the comment into a line of its own");
 }
 
 /* Blanks and comments inside of a line. */
@@ -291,9 +312,10 @@ static int include_file(struct scan *c, const char *name,
                           ws__path_base(c->path));
 }
 
-/* <x>: a compiler's own header; it may not be a way out to other files. */
+/* <x>: a header of the compiler's own, not a way to other files. */
 static int system_include(struct scan *c, const struct ws__loc *loc)
 {
+    struct ws_ctx *ctx = c->s->l->ctx;
     char name[200];
     size_t n = 0;
 
@@ -301,11 +323,21 @@ static int system_include(struct scan *c, const struct ws__loc *loc)
     while (peek(c) && peek(c) != '>' && peek(c) != '\n' && n + 1 < sizeof(name))
         name[n++] = take(c);
     name[n] = '\0';
-    if (*name != '/' && !strstr(name, ".."))
+    if (c->s->dialect == WS__DIALECT_OPENCL) {
+        ws__fail_at(ctx, WS_ESPEC, loc, "include <%s> in OpenCL C", name);
+        return ws__hint(ctx,
+                        "everything of the language is there without it; "
+                        "include files of your own in quotes, \"%s\"",
+                        name);
+    }
+    if (peek(c) == '>' && ws__load_is_header(name))
         return 0;
-    ws__fail_at(c->s->l->ctx, WS_ESPEC, loc, "include <%s> leaves its folder",
-                name);
-    return ws__hint(c->s->l->ctx, "copy the file beside the kernel");
+    ws__fail_at(ctx, WS_ESPEC, loc, "include <%s> is no known header", name);
+    return ws__hint(ctx,
+                    "include files of your own in quotes, \"%s\", beside the "
+                    "kernel; docs/specification.md lists the headers of "
+                    "compilers",
+                    name);
 }
 
 static int own_include(struct scan *c, size_t hash, const struct ws__loc *loc)
@@ -321,14 +353,62 @@ static int own_include(struct scan *c, size_t hash, const struct ws__loc *loc)
         ws__fail_at(c->s->l->ctx, WS_ESPEC, loc, "'#include' has no file");
         return ws__hint(c->s->l->ctx, "write #include \"file\"");
     }
+    if (c->s->l->no_files) {
+        ws__fail_at(c->s->l->ctx, WS_ESPEC, loc,
+                    "include '%s' in a text that comes without files", name);
+        return ws__hint(c->s->l->ctx, "the text of a pack has its includes in "
+                                      "place: it was not made by wavesmith, "
+                                      "or changed since");
+    }
     WS_TRY(flush(c, hash));
     drop_line(c);
     return include_file(c, name, loc);
 }
 
+/* #error, #warning and #pragma mark: compilers read the rest of the line as
+ * it is, where we would see a comment begin. */
+static int plain_line(struct scan *c, const struct ws__loc *loc)
+{
+    struct scan copy = *c;
+
+    for (char ch; (ch = take(&copy)) && ch != '\n';)
+        if (ch == '/' && peek(&copy) == '*')
+            return refuse(c, loc, "a comment in a line of words",
+                          "put it into a line of its own");
+    return 0;
+}
+
+/* What it says is left to scan_word, but for two. */
+static int pragma(struct scan *c, size_t hash, const struct ws__loc *loc)
+{
+    struct scan copy = *c;
+    char word[32];
+
+    take_word(&copy, word, sizeof(word));
+    if (!strcmp(word, "mark"))
+        return plain_line(c, loc);
+    if (strcmp(word, "once"))
+        return 0;
+    /* Every file comes once anyway, and compilers warn of it. */
+    *c = copy;
+    WS_TRY(flush(c, hash));
+    drop_line(c);
+    return 0;
+}
+
+static bool is_one_of(const char *word, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(word, list[i]))
+            return true;
+    return false;
+}
+
 /* at: behind the '#', whose offset is `hash`. */
 static int directive(struct scan *c, size_t hash)
 {
+    static const char *const others[] = {"include_next", "import", "embed",
+                                         "__include_macros"};
     struct ws__loc loc = here(c);
     struct ws_ctx *ctx = c->s->l->ctx;
     char word[32];
@@ -336,23 +416,17 @@ static int directive(struct scan *c, size_t hash)
     loc.column -= loc.column > 1;
     skip_blanks(c);
     take_word(c, word, sizeof(word));
+    if (!strcmp(word, "error") || !strcmp(word, "warning"))
+        return plain_line(c, &loc);
     skip_blanks(c);
-    if (!strcmp(word, "pragma")) {
-        take_word(c, word, sizeof(word));
-        if (strcmp(word, "once"))
-            return 0;
-        /* Every file comes once anyway, and compilers warn of it. */
-        WS_TRY(flush(c, hash));
-        drop_line(c);
-        return 0;
-    }
-    if (strcmp(word, "include") && strcmp(word, "include_next") &&
-        strcmp(word, "import") && strcmp(word, "embed"))
-        return 0;
-    if (strcmp(word, "include")) {
+    if (!strcmp(word, "pragma"))
+        return pragma(c, hash, &loc);
+    if (is_one_of(word, others, WS_COUNT(others))) {
         ws__fail_at(ctx, WS_ESPEC, &loc, "'#%s' is not supported", word);
         return ws__hint(ctx, "use #include");
     }
+    if (strcmp(word, "include"))
+        return 0;
     if (peek(c) == '"')
         return own_include(c, hash, &loc);
     if (peek(c) == '<')
@@ -361,11 +435,60 @@ static int directive(struct scan *c, size_t hash)
     return ws__hint(ctx, "write the file's name in quotes");
 }
 
-static int refuse(struct scan *c, const struct ws__loc *loc, const char *what,
-                  const char *hint)
+/* `GCC dependency "file"`, as a pragma's or as what a macro makes one of. */
+static bool is_dependency(const struct scan *c, const char *word)
 {
-    ws__fail_at(c->s->l->ctx, WS_ESPEC, loc, "%s is not supported", what);
-    return ws__hint(c->s->l->ctx, "%s", hint);
+    struct scan copy = *c;
+    char next[32];
+
+    if (strcmp(word, "GCC"))
+        return false;
+    skip_blanks(&copy);
+    take_word(&copy, next, sizeof(next));
+    return !strcmp(next, "dependency");
+}
+
+/* _Pragma("..."), behind the word: does the text look at a file? One that is
+ * too long to be looked at is taken for it. */
+static bool is_file_pragma(const struct scan *c)
+{
+    struct scan copy = *c;
+    char text[256], before = '\0', ch;
+    size_t n = 0;
+
+    skip_blanks(&copy);
+    if (take(&copy) != '(')
+        return false;
+    skip_blanks(&copy);
+    take_word(&copy, text, sizeof(text)); /* a prefix */
+    if (take(&copy) != '"')
+        return false;
+    while ((ch = peek(&copy)) && ch != '\n' && (ch != '"' || before == '\\') &&
+           n + 1 < sizeof(text))
+        before = text[n++] = take(&copy);
+    text[n] = '\0';
+    return n + 1 == sizeof(text) || strstr(text, "dependency") ||
+           strstr(text, "include_alias") || strstr(text, "pch_preprocess");
+}
+
+/* Words that make a source ask for files, and pieces that ## would make one
+ * of them of. */
+static int check_files(struct scan *c, const char *word,
+                       const struct ws__loc *loc)
+{
+    static const char *const pragmas[] = {"include_alias", "pch_preprocess"};
+    static const char *const pieces[] = {"__has_", "__has", "_include",
+                                         "_embed"};
+
+    if (strstr(word, "has_include") || strstr(word, "has_embed") ||
+        is_one_of(word, pieces, WS_COUNT(pieces)))
+        return refuse(c, loc, "asking for other files",
+                      "a kernel is made of files of its own folder only");
+    if (is_one_of(word, pragmas, WS_COUNT(pragmas)) || is_dependency(c, word) ||
+        (!strcmp(word, "_Pragma") && is_file_pragma(c)))
+        return refuse(c, loc, "a pragma on other files",
+                      "a kernel is made of files of its own folder only");
+    return 0;
 }
 
 /* A name or a number. Two things after it would be read differently by C and
@@ -378,14 +501,27 @@ static int scan_word(struct scan *c)
 
     c->start = false;
     take_word(c, word, sizeof(word));
-    if (!strncmp(word, "__has_include", 13) || !strcmp(word, "__has_embed"))
-        return refuse(c, &loc, "asking for other files",
-                      "a kernel is made of files of its own folder only");
+    WS_TRY(check_files(c, word, &loc));
     if (isdigit((unsigned char)*word) && peek(c) == '\'')
         return refuse(c, &loc, "a digit separator", "write the number plain");
-    for (size_t i = 0; peek(c) == '"' && i < WS_COUNT(raw); i++)
-        if (!strcmp(word, raw[i]))
-            return refuse(c, &loc, "a raw string", "use an ordinary string");
+    if (peek(c) == '"' && is_one_of(word, raw, WS_COUNT(raw)))
+        return refuse(c, &loc, "a raw string", "use an ordinary string");
+    return 0;
+}
+
+/* Some compilers take characters beyond ASCII for blanks, so that what looks
+ * like the middle of a line is the start of it. */
+static int scan_sign(struct scan *c, char ch)
+{
+    struct ws__loc loc = here(c);
+
+    if ((ch & 0x80) ||
+        (iscntrl((unsigned char)ch) && !isspace((unsigned char)ch)))
+        return refuse(c, &loc, "a character beyond ASCII, or of control,",
+                      "only comments and texts in quotes may have it");
+    if (!isspace((unsigned char)ch))
+        c->start = false;
+    take(c);
     return 0;
 }
 
@@ -400,8 +536,8 @@ static int scan_step(struct scan *c)
         take(c);
         c->start = true;
     } else if (ch == '"' || ch == '\'') {
-        skip_literal(c, ch);
         c->start = false;
+        return skip_literal(c, ch);
     } else if (c->start &&
                (ch == '#' || (ch == '%' && peek_second(c) == ':'))) {
         take(c);
@@ -410,9 +546,7 @@ static int scan_step(struct scan *c)
         c->start = false;
         return directive(c, hash);
     } else if (!skip_comment(c)) {
-        if (!isspace((unsigned char)ch))
-            c->start = false;
-        take(c);
+        return scan_sign(c, ch);
     }
     return 0;
 }
@@ -428,6 +562,12 @@ static int check_text(struct scan *c)
                           "end lines by newlines");
         if (p[0] == '?' && p[1] == '?' && (p[2] == '=' || p[2] == '/'))
             return refuse(c, &loc, "a trigraph", "write the character");
+        if (joint(p) &&
+            (p[1] == ' ' || p[1] == '\t' || p[1] == '\v' || p[1] == '\f'))
+            return refuse(c, &loc,
+                          "a blank behind a backslash at its line's "
+                          "end",
+                          "remove it: compilers differ in what it means");
         c->at++;
         if (*p == '\n')
             newline(c);
@@ -538,13 +678,15 @@ static int resolve(struct source *s, const struct ws__node *at,
     return add_file(s, *path, canonical);
 }
 
-static int new_source(struct ws__load *l, const char *dir, struct source **out)
+static int new_source(struct ws__load *l, const char *dir,
+                      enum ws__dialect dialect, struct source **out)
 {
     *out = ws__alloc(l->ctx, 1, sizeof(**out));
     if (!*out)
         return WS_ENOMEM;
     (*out)->l = l;
     (*out)->root = dir;
+    (*out)->dialect = dialect;
     ws__buf_init(&(*out)->out, l->ctx, MAX_SOURCE);
     return 0;
 }
@@ -565,20 +707,22 @@ static int end_source(struct source *s, int rc, const char **text)
 
 int ws__load_source(struct ws__load *l, const struct ws__node *at,
                     const char *dir, const struct ws__node *includes,
-                    const char **source, const char **source_file)
+                    enum ws__dialect dialect, const char **source,
+                    const char **source_file)
 {
     struct source *s;
 
-    WS_TRY(new_source(l, dir, &s));
+    WS_TRY(new_source(l, dir, dialect, &s));
     return end_source(s, resolve(s, at, includes, source_file), source);
 }
 
 int ws__load_source_text(struct ws__load *l, const char *dir, const char *path,
-                         const char *text, const char **source)
+                         enum ws__dialect dialect, const char *text,
+                         const char **source)
 {
     struct source *s;
 
-    WS_TRY(new_source(l, dir, &s));
+    WS_TRY(new_source(l, dir, dialect, &s));
     s->nested = 1;
     return end_source(s, scan_text(s, path, text), source);
 }

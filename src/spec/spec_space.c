@@ -7,6 +7,8 @@
  * slot form; a constraint knows whether it can be tested from the
  * parameters alone.
  */
+#include <ctype.h>
+
 #include "spec/parts.h"
 
 #include "base/banned.h"
@@ -88,6 +90,44 @@ static int make_values(struct ws__load *l, const struct ws__kernel *k,
                          MAX_VALUES, &p->value, &p->nvalue);
 }
 
+/* A text stands in a #define as it is: it must neither end that line, nor join
+ * it with the next, nor begin a comment, nor ask for files. */
+static const char *bad_part(const char *text)
+{
+    static const char *const parts[] = {"\\", "#",  "//", "/*",     "\"",
+                                        "'",  "%:", "??", "__has_", "_Pragma"};
+
+    for (const char *p = text; *p; p++)
+        if ((*p & 0x80) || iscntrl((unsigned char)*p))
+            return "a character beyond ASCII, or of control";
+    for (size_t i = 0; i < WS_COUNT(parts); i++)
+        if (strstr(text, parts[i]))
+            return parts[i];
+    return NULL;
+}
+
+static int check_texts(struct ws__load *l, const struct ws__node *n,
+                       const struct ws__param *p)
+{
+    const struct ws__node *c = n->kind == WS__LIST ? n->first : NULL;
+
+    for (size_t i = 0; i < p->nvalue; i++, c = c ? c->next : NULL) {
+        const char *text = p->value[i].type == WS__STR ? p->value[i].u.s : "";
+        const char *bad = bad_part(text);
+
+        if (!bad)
+            continue;
+        ws__node_fail(l->ctx, c ? c : n,
+                      "value %zu of parameter '%s' cannot be a macro: it has "
+                      "%s%s%s",
+                      i + 1, p->name, bad[0] == 'a' ? "" : "'", bad,
+                      bad[0] == 'a' ? "" : "'");
+        return ws__hint(l->ctx, "values are words, types or expressions, as "
+                                "in half2, unsigned int, (x + 1)");
+    }
+    return 0;
+}
+
 /* Type and slots of the values; they must be distinct. */
 static int finish_values(struct ws__load *l, const struct ws__node *n,
                          struct ws__strtab *t, struct ws__param *p)
@@ -101,6 +141,7 @@ static int finish_values(struct ws__load *l, const struct ws__node *n,
                       p->nvalue);
         return ws__hint(l->ctx, "at most %d", MAX_VALUES);
     }
+    WS_TRY(check_texts(l, n, p));
     p->type = p->value[0].type;
     p->slot = ws__arena_alloc(l->arena, p->nvalue, sizeof(*p->slot));
     if (!p->slot)
