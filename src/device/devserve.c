@@ -8,9 +8,12 @@
  */
 #include "device/devwire.h"
 
+#include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/confine.h"
+#include "base/fs.h"
 #include "base/banned.h"
 
 struct server {
@@ -63,6 +66,27 @@ static int confine(struct server *s, const char *cache_dir)
     return rc == WS_ENOTSUP ? 0 : rc;
 }
 
+/* Compilers look for files in the current folder, too, and no hash holds what
+ * they find: so it is an empty one that nobody writes to, else the root. Only
+ * once the driver is loaded: the environment may name it by a relative path. */
+static int leave_folder(struct server *s, const char *cache_dir)
+{
+    char *path = cache_dir ? ws__path_join(s->ctx, cache_dir, "empty") : NULL;
+    bool left = false;
+
+    if (cache_dir && !path)
+        return WS_ENOMEM;
+    /* A cache that cannot be written to is no reason to fail. */
+    if (path && ws__fs_mkdirs(s->ctx, cache_dir) >= 0 &&
+        (mkdir(path, 0555) == 0 || errno == EEXIST))
+        left = chdir(path) == 0;
+    ws__free(s->ctx, path);
+    ws__error_clear(s->ctx);
+    if (left || chdir("/") == 0)
+        return 0;
+    return ws__sys_fail(s->ctx, errno, "leave the current folder");
+}
+
 static int serve_open(struct server *s, struct ws__reader *r)
 {
     const char *family = ws__get_str(r);
@@ -73,6 +97,7 @@ static int serve_open(struct server *s, struct ws__reader *r)
     if (!s->ops || s->dev || !s->area.p)
         return ws__fail(s->ctx, WS_EPROTO, "bad request to open a device");
     WS_TRY(s->ops->open(s->ctx, index, cache_dir, &s->dev));
+    WS_TRY(leave_folder(s, cache_dir));
     WS_TRY(confine(s, cache_dir));
     ws__put_info(&s->out, s->ops->info(s->dev));
     return 0;

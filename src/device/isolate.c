@@ -223,6 +223,19 @@ static int make_env(struct ws__arena *a, const struct ws__device_ops *family,
     return 0;
 }
 
+/* A relative one from its root on: the worker leaves our folder. */
+static int absolute(struct ws_ctx *ctx, struct ws__arena *a, const char **dir)
+{
+    char here[4096];
+
+    if (!*dir || **dir == '/')
+        return 0;
+    if (!getcwd(here, sizeof(here)))
+        return ws__sys_fail(ctx, errno, "find the current folder");
+    *dir = ws__arena_printf(a, "%s/%s", here, *dir);
+    return *dir ? 0 : WS_ENOMEM;
+}
+
 static int make_errors(struct isolate *d)
 {
     d->err_fd = ws__fd_keep(
@@ -278,14 +291,13 @@ done:
     return 0;
 }
 
-int ws__isolate_open(struct ws_ctx *ctx, const struct ws__device_ops *family,
-                     uint32_t index, const char *cache_dir, void **dev)
+static int open_at(struct ws_ctx *ctx, const struct ws__device_ops *family,
+                   uint32_t index, const char *cache_dir, void **dev)
 {
     struct ws__reader r;
     struct isolate *d;
     int rc;
 
-    *dev = NULL;
     WS_TRY(start(ctx, family, cache_dir, &d));
     begin(d);
     ws__put_str(&d->out, family->name);
@@ -303,6 +315,21 @@ int ws__isolate_open(struct ws_ctx *ctx, const struct ws__device_ops *family,
     }
     *dev = d;
     return 0;
+}
+
+int ws__isolate_open(struct ws_ctx *ctx, const struct ws__device_ops *family,
+                     uint32_t index, const char *cache_dir, void **dev)
+{
+    struct ws__arena a;
+    int rc;
+
+    *dev = NULL;
+    ws__arena_init(&a, ctx);
+    rc = absolute(ctx, &a, &cache_dir);
+    if (rc == 0)
+        rc = open_at(ctx, family, index, cache_dir, dev);
+    ws__arena_free(&a);
+    return rc;
 }
 
 int ws__isolate_probe(struct ws_ctx *ctx, const struct ws__device_ops *family,

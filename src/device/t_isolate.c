@@ -1,7 +1,7 @@
 /* t_isolate.c: a device in a worker where the system is short of descriptors
- * or our standard streams are closed; what a worker holds open; an end in a
- * flood of output. Crashes, time-outs and the operations themselves are tested
- * in tests/conformance/t_device.c. */
+ * or our standard streams are closed; what a worker holds open and where it
+ * runs; an end in a flood of output. Crashes, time-outs and the operations
+ * themselves are tested in tests/conformance/t_device.c. */
 #include "base/t_base.h"
 
 #include <dirent.h>
@@ -148,6 +148,57 @@ static void holds_only_what_it_should(void **state)
     ws_ctx_free(ctx);
 }
 
+/* Where the worker of a device runs. */
+static void folder_with(const char *cache_dir, char out[300])
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__device d;
+    char path[64];
+    ssize_t n;
+
+    ctx->cache_dir = cache_dir ? ws__strdup(ctx, cache_dir) : NULL;
+    if (ws__device_open(ctx, "isolate:null", &d) < 0)
+        fail_msg("%s", ws_ctx_error(ctx)->message);
+    snprintf(path, sizeof(path), "/proc/%d/cwd", (int)find_child());
+    n = readlink(path, out, 299);
+    out[n > 0 ? n : 0] = '\0';
+    ws__device_close(&d);
+    ws_ctx_free(ctx);
+}
+
+/* A compiler that looks into the current folder finds nothing of the user's. */
+static void runs_in_an_empty_folder(void **state)
+{
+    char dir[] = "/tmp/wavesmith-t_isolate-XXXXXX", here[4096], cwd[300];
+    char path[100];
+    struct stat st;
+
+    (void)state;
+    if (!has_worker() || geteuid())
+        SKIP("no worker, or it cannot be looked into");
+    assert_non_null(getcwd(here, sizeof(here)));
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(chdir(dir), 0);
+    folder_with("some/cache", cwd); /* relative, and not there yet */
+    snprintf(path, sizeof(path), "%s/some/cache/empty", dir);
+    assert_string_equal(cwd, path);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0222, 0);
+    path[strlen(path) - strlen("/empty")] = '\0';
+    folder_with(path, cwd); /* absolute, and there */
+    assert_string_equal(cwd + strlen(path), "/empty");
+    folder_with(NULL, cwd);
+    assert_string_equal(cwd, "/");
+    assert_int_equal(chdir(here), 0);
+    for (int i = 0; i < 4; i++) {
+        static const char *const made[] = {"/some/cache/empty", "/some/cache",
+                                           "/some", ""};
+
+        snprintf(path, sizeof(path), "%s%s", dir, made[i]);
+        assert_int_equal(rmdir(path), 0);
+    }
+}
+
 /* --- output -------------------------------------------------------------- */
 
 /* Opens a device with a script in place of the worker; it begins when all of
@@ -194,6 +245,7 @@ int main(void)
         cmocka_unit_test(survives_without_descriptors),
         cmocka_unit_test(survives_without_streams),
         cmocka_unit_test(holds_only_what_it_should),
+        cmocka_unit_test(runs_in_an_empty_folder),
         cmocka_unit_test(tells_last_words),
         cmocka_unit_test(bounds_output),
     };
