@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "base/fs.h"
+#include "plan/plan_recordings.h"
 #include "spec/results.h"
 #include "base/banned.h"
 
@@ -24,6 +25,7 @@
 
 struct pick_device {
     const char *want;
+    uint64_t run; /* 0: any */
     struct ws__hash found;
     char name[2][128];
     size_t n;
@@ -33,7 +35,7 @@ static int see_device(void *user, const struct ws__store_sum *sum)
 {
     struct pick_device *p = user;
 
-    if (!sum->trials ||
+    if (!sum->trials || (p->run && p->run != sum->run.id) ||
         !ws__trials_is_device(sum->device, sum->run.device, p->want) ||
         (p->n && ws__hash_eq(p->found, sum->run.device)))
         return 0;
@@ -44,24 +46,30 @@ static int see_device(void *user, const struct ws__store_sum *sum)
     return 0;
 }
 
-/* The one device that is meant. */
+/* The one device that is meant: of a run there is one. */
 static int find_device(struct ws_ctx *ctx, struct ws__store *s,
-                       const char *want, struct pick_device *p)
+                       const char *want, uint64_t run, struct pick_device *p)
 {
-    *p = (struct pick_device){.want = want};
+    *p = (struct pick_device){.want = want, .run = run};
     WS_TRY(ws__store_runs(s, see_device, p));
     if (p->n == 1)
         return 0;
     if (!p->n) {
-        ws__fail(ctx, WS_ENOENT, "the store has no trials of %s%s%s",
-                 want ? "a device '" : "any device", want ? want : "",
-                 want ? "'" : "");
+        if (run)
+            ws__fail(ctx, WS_ENOENT,
+                     "the store has no trials of run %llu%s%s%s",
+                     (unsigned long long)run, want ? " on a device '" : "",
+                     want ? want : "", want ? "'" : "");
+        else
+            ws__fail(ctx, WS_ENOENT, "the store has no trials of %s%s%s",
+                     want ? "a device '" : "any device", want ? want : "",
+                     want ? "'" : "");
         return ws__hint(ctx, "'wavesmith trials STORE' lists what it has");
     }
     ws__fail(ctx, WS_EINVAL, "the trials are of several devices: '%s', '%s'%s",
              p->name[0], p->name[1], p->n > 2 ? ", ..." : "");
-    return ws__hint(ctx, "say which: --device NAME, or the beginning of its "
-                         "hash");
+    return ws__hint(ctx, "say which: --run N, --device NAME, or the beginning "
+                         "of its hash");
 }
 
 static int export_text(struct ws_ctx *ctx,
@@ -73,7 +81,7 @@ static int export_text(struct ws_ctx *ctx,
     struct pick_device p;
 
     if (o->device) {
-        WS_TRY(find_device(ctx, s, o->device, &p));
+        WS_TRY(find_device(ctx, s, o->device, o->run, &p));
         e.device = p.found;
     }
     WS_TRY(ws__store_export(s, &e, out, records));
@@ -215,7 +223,15 @@ static int find_workload(struct ws_spec *spec, const char *text, uint32_t *out)
     struct ws__workload w;
 
     *out = 0;
-    if (!text || !s->op)
+    if (!text)
+        return 0;
+    if (!s->op && strcmp(text, WS__RECORDED) != 0) {
+        ws__fail(spec->ctx, WS_EINVAL, "'%s' is no workload of '%s'", text,
+                 s->path);
+        return ws__hint(spec->ctx, "a space without an op has one: "
+                                   "'" WS__RECORDED "'");
+    }
+    if (!s->op)
         return 0;
     WS_TRY(ws__plan_workload(spec, text, &w));
     for (size_t i = 0; i < s->nworkload; i++)
@@ -242,7 +258,7 @@ static int gather(struct ws_ctx *ctx, const struct ws_trials_export_opts *o,
     g->last = g->first;
     if (all && !o->workload && o->spec->s->nworkload)
         g->last = (uint32_t)o->spec->s->nworkload - 1;
-    WS_TRY(find_device(ctx, s, o->device, &p));
+    WS_TRY(find_device(ctx, s, o->device, o->run, &p));
     g->device = p.found;
     snprintf(g->device_name, sizeof(g->device_name), "%s", p.name[0]);
     WS_TRY(
@@ -338,7 +354,8 @@ struct bring {
     uint64_t n;
 };
 
-/* What a candidate is can be told where there is a source. */
+/* What a candidate is: as recordings look for it. A kernel without a source is
+ * its config, and without an op there is no workload to tell. */
 static int identify(struct bring *b, const struct ws__result *r,
                     uint32_t workload, struct ws__trial *t)
 {
@@ -348,9 +365,12 @@ static int identify(struct bring *b, const struct ws__result *r,
     char *text = NULL;
     int rc;
 
-    if (!s->op || !k->source)
+    if (s->op)
+        t->workload_hash = ws__workload_hash(s->op, &s->workload[workload]);
+    if (!s->op || !k->source) {
+        t->candidate_hash = ws__candidate_hash(k, &r->config, "");
         return 0;
-    t->workload_hash = ws__workload_hash(s->op, &s->workload[workload]);
+    }
     in = ws__alloc(b->ctx, 1, sizeof(*in));
     if (!in)
         return WS_ENOMEM;

@@ -15,7 +15,7 @@
 #include "store/store.h"
 #include "base/banned.h"
 
-static const struct ws__workload recorded = {.name = "recorded", .weight = 1};
+static const struct ws__workload recorded = {.name = WS__RECORDED, .weight = 1};
 
 struct ws__subject ws__plan_subject(const struct ws_spec *spec)
 {
@@ -46,18 +46,42 @@ static bool is_database(const char *path)
 
 struct loading {
     struct ws__recordings *r;
+    const struct ws__spec *s;
     struct ws__hash device;
 };
+
+/* Imports once left out what a candidate without a source is. Where the run is
+ * of this space, the config's indices say it. */
+static void identify(const struct ws__spec *s, const struct ws__run *run,
+                     struct ws__trial *t)
+{
+    static const struct ws__hash none;
+    const struct ws__config *c = &t->candidate.config;
+    const struct ws__kernel *k;
+
+    if (s->op || !ws__hash_eq(t->candidate_hash, none) ||
+        !ws__hash_eq(run->spec, s->hash) || t->candidate.kernel >= s->nkernel)
+        return;
+    k = &s->kernel[t->candidate.kernel];
+    if (c->n != k->nparam)
+        return;
+    for (size_t i = 0; i < k->nparam; i++)
+        if (c->at[i] >= k->param[i].nvalue)
+            return;
+    t->candidate_hash = ws__candidate_hash(k, c, "");
+}
 
 static int load_trial(void *user, const struct ws__run *run,
                       const struct ws__question *q, const struct ws__trial *t)
 {
     struct loading *l = user;
+    struct ws__trial known = *t;
 
     (void)q;
-    return ws__hash_eq(run->device, l->device)
-               ? ws__recordings_add_trial(l->r, t)
-               : 0;
+    if (!ws__hash_eq(run->device, l->device))
+        return 0;
+    identify(l->s, run, &known);
+    return ws__recordings_add_trial(l->r, &known);
 }
 
 /* The one device of a store. What was measured goes before what a tune on
@@ -86,13 +110,14 @@ static int choose_device(struct ws_ctx *ctx, const char *path,
                          "store of one");
 }
 
-static int load_store(struct ws_ctx *ctx, const char *path,
+static int load_store(const struct ws_spec *spec, const char *path,
                       struct ws__recordings *r,
                       struct ws__results_report *report, bool *is_cpu)
 {
     struct ws__store_device *list = NULL;
     const struct ws__store_device *d = NULL;
-    struct loading l = {.r = r};
+    struct loading l = {.r = r, .s = spec->s};
+    struct ws_ctx *ctx = spec->ctx;
     struct ws__store *s;
     size_t n;
     int rc;
@@ -131,7 +156,7 @@ static int load(struct ws_spec *spec, const char *path, const char *where,
                             "'%s' is a store: it has no columns to choose "
                             "from",
                             path);
-        WS_TRY(load_store(ctx, path, r, report, &is_cpu));
+        WS_TRY(load_store(spec, path, r, report, &is_cpu));
         ws__recordings_seal(r, report->device);
     }
     for (size_t k = 0; k < spec->s->nkernel; k++)

@@ -8,6 +8,9 @@
 
 /* What a search on recordings is about: the specification's kernels and
  * workloads, or one workload without axes for a T1 file. */
+/* The name of the one workload of a space without an op. */
+#define WS__RECORDED "recorded"
+
 struct ws__subject {
     const struct ws__workload *workload;
     size_t nworkload;

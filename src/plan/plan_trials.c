@@ -12,6 +12,7 @@
 #include <ctype.h>
 
 #include "base/fs.h"
+#include "plan/plan_recordings.h"
 #include "base/banned.h"
 
 #define MAX_WORDS ((size_t)1 << 20)
@@ -105,11 +106,21 @@ static bool has_axes(const char *axes, const char *want)
     return true;
 }
 
-static bool is_workload(const struct ws__part_workload *w, struct ws__hash h,
+/* A space without an op has one workload, which no file describes. */
+static bool is_space(const struct ws__parts *p)
+{
+    return p->nkernel && !p->nworkload && !*p->op;
+}
+
+static bool is_workload(const struct ws__parts *p, const struct ws__trial *t,
                         const char *want)
 {
-    if (!want || hash_begins(h, want))
+    const struct ws__part_workload *w = ws__parts_workload(p, t->workload);
+
+    if (!want || hash_begins(t->workload_hash, want))
         return true;
+    if (is_space(p))
+        return !strcmp(want, WS__RECORDED);
     return w && (!strcmp(w->name, want) || has_axes(w->axes, want));
 }
 
@@ -176,8 +187,7 @@ static int is_wanted(struct list *l, const struct ws__store_row *r,
          !strcmp(o->verdict, ws__verdict_key(r->trial.verdict))) &&
         r->trial.wall_ns >= o->since_ns &&
         ws__trials_is_device(r->identity.device, r->run.device, o->device) &&
-        is_workload(ws__parts_workload(*parts, r->trial.workload),
-                    r->trial.workload_hash, o->workload);
+        is_workload(*parts, &r->trial, o->workload);
     return 0;
 }
 
@@ -210,6 +220,8 @@ static int name_all(const struct ws__store_row *r, const struct ws__parts *p,
     if (work) {
         t->workload = work->axes;
         t->workload_name = work->name;
+    } else if (is_space(p)) {
+        t->workload = t->workload_name = WS__RECORDED;
     }
     WS_TRY(config_index(&w->index, &r->trial.candidate.config));
     t->config_index = w->index.data ? w->index.data : "";

@@ -109,6 +109,7 @@ static int compare(struct ws__store *s, sqlite3_stmt *q,
 {
     int64_t identity =
         r->identity == WS__NO_IDENTITY ? 0 : in->identity[r->identity].row;
+    static const struct ws__hash none;
     struct ws__question question;
     struct ws__trial trial;
     int rc, at = 0;
@@ -125,6 +126,9 @@ static int compare(struct ws__store *s, sqlite3_stmt *q,
     WS_TRY(rc);
     *same = sqlite3_column_int64(q, at + 4) == identity;
     WS_TRY(ws__store_read_trial(s, q, &at, &trial));
+    /* Imports once left out what a candidate without a source is. */
+    if (ws__hash_eq(trial.candidate_hash, none))
+        trial.candidate_hash = r->trial.candidate_hash;
     *same = *same &&
             ws__columns_same(&ws__question_columns, &question, &r->question) &&
             ws__columns_same(&ws__trial_columns, &trial, &r->trial);

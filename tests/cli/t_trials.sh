@@ -74,6 +74,20 @@ printf '{"device_name": "d", "kernel_name": "k", "problem_size": "", "tune_param
 expect "an unfinished cache file" 0 "$ws" trials "$tmp/u.db" --import "$tmp/u.json" --spec "$tmp/space.json"
 check "is said to be" out_has "breaks off"
 expect "--where without --spec" 2 "$ws" trials "$tmp/u.db" --import "$tmp/old.jsonl" --where a=b
+expect "by that name" 0 "$ws" trials "$tmp/r.db" --workload recorded
+check "the workload by name" out_has "  recorded  "
+check "all three" [ "$(grep -c import/ "$tmp/out")" -eq 3 ]
+expect "by another" 0 "$ws" trials "$tmp/r.db" --workload other
+check "none" out_has "no trials"
+expect "an export of another" 2 "$ws" trials "$tmp/r.db" --export "$tmp/n.csv" --spec "$tmp/space.json" --workload other
+cp "$tmp/r.db" "$tmp/two.db"
+expect "a second device" 0 "$ws" trials "$tmp/two.db" --import "$tmp/w.csv" --spec "$tmp/space.json" --device B200 --where gpu=y --time-column b_ms
+expect "several devices" 2 "$ws" trials "$tmp/two.db" --export "$tmp/n.csv" --spec "$tmp/space.json"
+check "are not mixed" err_has "--run N, --device"
+expect "one by its run" 0 "$ws" trials "$tmp/two.db" --export "$tmp/n.csv" --spec "$tmp/space.json" --run 2
+check "its result" out_has "1 results"
+expect "a run that is not there" 2 "$ws" trials "$tmp/two.db" --export "$tmp/n.csv" --spec "$tmp/space.json" --run 7
+check "is named" err_has "run 7"
 for f in t4 cache csv; do
     expect "export as $f" 0 "$ws" trials "$tmp/r.db" --export "$tmp/r.$f" --format $f --spec "$tmp/space.json"
     check "three results as $f" out_has "3 results"
