@@ -183,7 +183,8 @@ static int find_op_file(struct made *m, const char *op, const char **out)
 
 static int load_op(struct made *m, const char *op)
 {
-    struct ws__spec_opts o = {.share_dir = m->in.ctx->share_dir};
+    struct ws__spec_opts o = {.share_dir = m->in.ctx->share_dir,
+                              .op_outline = true};
     const char *file;
 
     if (!op)

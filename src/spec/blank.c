@@ -58,12 +58,28 @@ static const struct {
     {"floor", "bytes", "bytes that must be moved"},
     {"workloads", "workloads", "the value of this axis"},
     {"reference", "reference",
-     "native, {kernel: FILE} (a trusted kernel) or {python: FILE}"},
+     "{python: FILE, function: NAME}, or {kernel: FILE}, a plain kernel that "
+     "is surely right"},
     {"kernel", "kernel", "the kernel's name"},
     {"op", "op", "the op's name, or the path of its file"},
     {"source", "source", "the source file"},
     {"dialect", "dialect", "portable, opencl, cuda, ptx or cubin"},
     {"about", "about", "a description"},
+};
+
+/* What a name is that is a blank, by the section it stands in. */
+static const struct {
+    const char *section, *wants;
+} names[] = {
+    {"axes", "the name of a size that workloads choose, as in M"},
+    {"workloads", "the name of an axis, as in {M: 16}"},
+    {"constants", "a name for a number, as in EPS"},
+    {"inputs", "a name for a tensor, as in x"},
+    {"outputs", "a name for a tensor, as in y"},
+    {"inouts", "a name for a tensor, as in x"},
+    {"scratch", "a name for a buffer, as in partial"},
+    {"parameters", "a name that the source uses, as in BM"},
+    {"ranges", "the name of an axis, as in {M: [1, 4096]}"},
 };
 
 static const struct {
@@ -96,6 +112,14 @@ static const char *want_of(const struct walk *w, const char *section)
                 !strcmp(wants[i].key, w->path[at]->key))
                 return wants[i].wants;
     return "see docs/specification.md";
+}
+
+static const char *name_of(const char *section)
+{
+    for (size_t i = 0; i < WS_COUNT(names); i++)
+        if (!strcmp(names[i].section, section))
+            return names[i].wants;
+    return "a name; see docs/specification.md";
 }
 
 /* "of tensor 'x'", "of launch 2", or nothing. */
@@ -144,7 +168,7 @@ static int tell(struct walk *w, bool key)
     else
         snprintf(b.subject, sizeof(b.subject), "'%.64s'%s",
                  name ? name : section, owner);
-    b.wants = key ? "a name; see docs/specification.md" : want_of(w, section);
+    b.wants = key ? name_of(section) : want_of(w, section);
     return w->fn(w->user, &b);
 }
 

@@ -230,6 +230,23 @@ static void put_arg(struct ws__drafting *s, const struct ws__sig_arg *a,
     ws__draft_line(s->kernel, why, "      - %s", b->text);
 }
 
+/* Will every name of the block be a parameter? */
+static bool is_block_known(const struct ws__drafting *s,
+                           const struct ws__sig_entry *e)
+{
+    for (size_t d = 0; d < 3; d++) {
+        bool known =
+            e->block_text[d] && isdigit((unsigned char)*e->block_text[d]);
+
+        for (size_t i = 0; !known && e->block_text[d] && i < s->d->sig->nmacro;
+             i++)
+            known = !strcmp(s->d->sig->macro[i].name, e->block_text[d]);
+        if (!known)
+            return false;
+    }
+    return true;
+}
+
 static void put_launch(struct ws__drafting *s, size_t i)
 {
     const struct ws__sig_entry *e = ws__draft_entry(s, i);
@@ -244,6 +261,10 @@ static void put_launch(struct ws__drafting *s, size_t i)
                        "%lld]",
                        (long long)e->block[0], (long long)e->block[1],
                        (long long)e->block[2]);
+    } else if (is_block_known(s, e)) {
+        ws__draft_line(s->kernel, "as the source requires",
+                       "    block: [%s, %s, %s]", e->block_text[0],
+                       e->block_text[1], e->block_text[2]);
     } else {
         if (e->bounds)
             snprintf(why, sizeof(why),

@@ -112,7 +112,9 @@ void ws__draft_put_op(struct ws__drafting *s)
     put_tensors(s, false);
     put_tensors(s, true);
     ws__draft_line(
-        s->op, "native, or {kernel: FILE}, a plain kernel that is surely right",
+        s->op,
+        "{python: FILE, function: NAME}, or {kernel: FILE}, a plain kernel "
+        "that is surely right",
         "reference: %s", WS__BLANK);
     ws__draft_line(s->op, "terms of the longest sum, as in K; 1 without sums",
                    "tolerance: {reduction: %s, accumulate: float32}",

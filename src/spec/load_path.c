@@ -37,6 +37,31 @@ char *ws__load_dir(struct ws__load *l, const char *path)
                              slash == path ? 1 : (size_t)(slash - path));
 }
 
+/* What a draft for the op does not need. */
+static void leave_outline(struct ws__node *root)
+{
+    static const char *const left_out[] = {"reference", "tolerance",
+                                           "workloads"};
+    struct ws__node **at = &root->first;
+
+    if (root->kind != WS__MAP || !ws__node_get(root, "op"))
+        return;
+    root->last = NULL;
+    while (*at) {
+        bool leave = false;
+
+        for (size_t i = 0; i < WS_COUNT(left_out); i++)
+            leave = leave || !strcmp((*at)->key, left_out[i]);
+        root->n -= leave;
+        if (leave) {
+            *at = (*at)->next;
+        } else {
+            root->last = *at;
+            at = &(*at)->next;
+        }
+    }
+}
+
 int ws__load_tree(struct ws__load *l, const char *path,
                   const struct ws__node **out)
 {
@@ -48,6 +73,8 @@ int ws__load_tree(struct ws__load *l, const char *path,
     WS_TRY(ws__fs_read(l->ctx, path, WS__SPEC_TEXT_MAX, &text, &len));
     rc = ws__node_parse(l->ctx, l->arena, text, len, path, 1, &root);
     ws__free(l->ctx, text);
+    if (rc >= 0 && l->op_outline)
+        leave_outline(root);
     if (rc >= 0)
         rc = ws__node_no_blanks(l->ctx, root);
     *out = root;

@@ -15,6 +15,7 @@ struct ws__load {
     const char *share_dir; /* of the options; NULL: ask when needed */
     const struct ws__node *trusted_tree; /* of the op's trusted kernel */
     bool no_files;                       /* the texts must hold everything */
+    bool op_outline;                     /* see spec.h */
     const struct ws__spec_files *files;  /* then: the ready-made ones */
     size_t kernel;                       /* that is read, by index */
     /* Inputs that a generator fills because their files are missing: how many,

@@ -219,28 +219,40 @@ static bool is_kernel_word(const struct ws__tok *t)
     return false;
 }
 
-/* (16, 16, 1) behind a word, if it is all numbers. */
-static void read_block(struct reader *r, size_t i, struct ws__sig_entry *e)
+/* (16, 16, 1) or (BX, 4, 1) behind a word. */
+static int read_block(struct reader *r, size_t i, struct ws__sig_entry *e)
 {
+    const char *text[3];
     int64_t v[3] = {0};
+    bool named = false;
 
     for (size_t d = 0; d < 3; d++) {
         const struct ws__tok *t = at(r, i + 1 + 2 * d);
+        bool word = t->kind == WS__TOK_WORD;
 
         for (size_t k = 0; k < t->n && isdigit((unsigned char)t->s[k]); k++)
             v[d] = v[d] < 1 << 20 ? 10 * v[d] + (t->s[k] - '0') : v[d];
-        if (t->kind != WS__TOK_NUMBER || v[d] < 1 ||
+        if (!(word || (t->kind == WS__TOK_NUMBER && v[d] > 0)) ||
             !is(r, i + 2 + 2 * d, d == 2 ? ")" : ","))
-            return;
+            return 0;
+        named = named || word;
+        text[d] = word ? ws__arena_strndup(r->arena, t->s, t->n)
+                       : ws__arena_printf(r->arena, "%lld", (long long)v[d]);
+        if (!text[d])
+            return WS_ENOMEM;
     }
-    memcpy(e->block, v, sizeof(v));
+    if (named)
+        memcpy(e->block_text, text, sizeof(text));
+    else
+        memcpy(e->block, v, sizeof(v));
+    return 0;
 }
 
 /* What stands between the kernel's word and its name, from i on. */
 static int read_attribute(struct reader *r, size_t i, struct ws__sig_entry *e)
 {
     if (is(r, i, "WS_KERNEL_BLOCK") || is(r, i, "reqd_work_group_size"))
-        read_block(r, i + 1, e);
+        return read_block(r, i + 1, e);
     if (is(r, i, "__launch_bounds__") && is(r, i + 1, "(")) {
         e->bounds = join(r, i + 2, behind(r, i + 1) - 1);
         return e->bounds ? 0 : WS_ENOMEM;

@@ -41,7 +41,9 @@ struct ws__sig_entry {
     uint32_t line; /* in the file that was given */
     struct ws__sig_arg arg[WS__SIG_MAX_ARGS];
     size_t narg;
-    int64_t block[3];       /* declared as needed; 0: not declared */
+    int64_t block[3]; /* declared as needed; 0: not declared */
+    /* The same where it has names: numbers or single names. NULL: it has not */
+    const char *block_text[3];
     const char *bounds;     /* words of __launch_bounds__, or NULL */
     const char *tparam[16]; /* names of a template's parameters */
     bool tparam_type[16];   /* it is a type */

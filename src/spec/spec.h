@@ -40,6 +40,9 @@ struct ws__spec_opts {
     /* Kernel files for an op, instead of those of its folder. */
     const char *const *kernels;
     size_t nkernels;
+    /* Only what an op takes and gives: its reference, tolerance and workloads
+     * are left out, so they may be unfinished. */
+    bool op_outline;
 };
 
 /* opts may be NULL. Errors: WS_ENOENT, WS_EPARSE (no YAML), WS_ESPEC, WS_EEXPR

@@ -116,6 +116,12 @@ static void parameters(void **state)
         "*WS_RESTRICT A, int M) {}",
         "in A bfloat16, scalar M int32");
     assert_int_equal(sig.entry[0].block[0], 0);
+    assert_string_equal(sig.entry[0].block_text[1], "NY");
+    assert_string_equal(sig.entry[0].block_text[2], "1");
+    one("__kernel __attribute__((reqd_work_group_size(X * 2, 1, 1))) void "
+        "f(int n) {}",
+        "scalar n int32");
+    assert_null(sig.entry[0].block_text[0]);
 }
 
 static void troubles(void **state)

@@ -20,6 +20,8 @@ OCL_ICD_VENDORS=/nonexistent expect "without a driver" 0 "$ws" init "$tmp/plain.
 check "read by signatures" out_has "by its signatures alone"
 check "both files are named" out_has "plain.op.yaml"
 check "the parameters are found" out_has "parameter UNROLL"
+check "the reference's choices" grep -q 'reference: ??? *# {python: FILE, function: NAME}, or {kernel: FILE}' "$tmp/plain.op.yaml"
+check "the same in the list" out_has "{python: FILE, function: NAME}, or {kernel: FILE}"
 check "both are there" [ -s "$tmp/plain.yaml" -a -s "$tmp/plain.op.yaml" ]
 cp "$tmp/plain.yaml" "$tmp/kept"
 expect "again: nothing is overwritten" 2 "$ws" init "$tmp/plain.cl"
@@ -66,6 +68,29 @@ blank op.yaml 's/M: {range/???: {range/' "a name in 'axes'"
 blank op.yaml 's/shape: .M./shape: ["2 * ???"]/' "'shape' of tensor 'y'"
 blank op.yaml 's/1, 64/1, "???"/' "'range' of axis 'M'"
 blank w.yaml 's/M: 4/M: ???/' "'M' of entry 1 of 'workloads'"
+
+# For an op that is not finished: its reference is drafted as a kernel.
+cat >"$tmp/row.op.yaml" <<'YAML'
+op: row
+axes: {M: var, N: var}
+inputs: {x: {shape: [M, N], dtype: float32}}
+outputs: {y: {shape: [M, N], dtype: float32}}
+reference: ???
+tolerance: {reduction: ???}
+workloads: [{M: ???, N: ???}]
+YAML
+cat >"$tmp/row.cl" <<'CL'
+__kernel __attribute__((reqd_work_group_size(X, 1, 1)))
+void row(__global const float *x, __global float *y, int M, int N) { y[get_global_id(0)] = x[X]; }
+CL
+OCL_ICD_VENDORS=/nonexistent expect "for an unfinished op" 0 "$ws" init "$tmp/row.cl" --op "$tmp/row.op.yaml"
+check "its arguments are bound" grep -qF -- "- {int32: M}" "$tmp/row.yaml"
+check "the block is the source's" grep -qF 'block: [X, 1, 1]' "$tmp/row.yaml"
+sed -i 's/reference: ???/reference: {kernel: none.yaml}/' "$tmp/row.op.yaml"
+OCL_ICD_VENDORS=/nonexistent expect "whose reference is to come" 0 "$ws" init "$tmp/row.cl" --op "$tmp/row.op.yaml" --force
+sed -i 's/M: var/???: var/' "$tmp/row.op.yaml"
+OCL_ICD_VENDORS=/nonexistent expect "whose axes are not known" 2 "$ws" init "$tmp/row.cl" --op "$tmp/row.op.yaml" --force
+check "it says what goes there" err_has "the name of a size"
 
 # Several functions.
 printf '__kernel void a(__global float *x) {}\n__kernel void b(__global float *x, int n) {}\n' >"$tmp/two.cl"
