@@ -7,7 +7,8 @@
  * --json as one object on standard output). Exit codes:
  *   0 done                       1 the answer is negative
  *   2 bad usage or input         3 the machine lacks something
- *   4 stopped early, run again   5 a bug in wavesmith
+ *   4 stopped early or in use,   5 a bug in wavesmith
+ *     run again
  */
 #ifndef WS_CLI_H
 #define WS_CLI_H

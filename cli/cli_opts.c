@@ -35,6 +35,7 @@ int cli_exit_code(int status)
     case WS_ECANCEL:
     case WS_ETIMEOUT:
     case WS_EFULL:
+    case WS_EBUSY:
         return EXIT_EARLY;
     case WS_EBUG:
     case WS_EPROTO:

@@ -71,8 +71,8 @@ static void usage(FILE *to)
         fprintf(to, "  %-8s %s\n", commands[i]->name, commands[i]->about);
     fputs("\n'wavesmith COMMAND --help' has the options. Exit codes: 0 done, "
           "1 the answer is\nnegative, 2 bad usage or input, 3 the machine "
-          "lacks something, 4 stopped early\n(run again to continue), 5 a bug "
-          "in wavesmith.\n",
+          "lacks something, 4 stopped early\nor in use by another run (run "
+          "again to continue), 5 a bug in wavesmith.\n",
           to);
 }
 

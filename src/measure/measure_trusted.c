@@ -38,6 +38,7 @@ struct ws__refkernel {
     struct ws__measure *m; /* the session that runs it */
     struct ws__workload *work;
     bool *chosen; /* the types of a workload are settled */
+    bool warned;  /* that it is not double precision */
     size_t nwork;
     struct ws__candidate candidate;
 };
@@ -79,7 +80,7 @@ int ws__measure_independent(struct ws_ctx *ctx, const struct ws__op *op,
     for (size_t i = 0; t && i < n; i++) {
         if (!kernel[i].source || !same_source(kernel[i].source, t->source))
             continue;
-        ws__fail(ctx, WS_EREFERENCE,
+        ws__fail(ctx, WS_ESPEC,
                  "kernel '%s' has the source of the reference of '%s', the "
                  "kernel '%s'",
                  kernel[i].name, op->name, t->name);
@@ -144,6 +145,23 @@ static int suits(struct ws__refkernel *r, uint32_t w,
                : 0;
 }
 
+/* Once, where results are floats of less than double precision. */
+static void warn_narrow(struct ws__refkernel *r, const struct ws__instance *in)
+{
+    for (size_t t = 0; t < in->op->ntensor && !r->warned; t++) {
+        enum ws__dtype d = in->shape[t].dtype;
+
+        if (in->op->tensor[t].role == WS__INPUT || !ws__dtype_is_float(d) ||
+            ws__dtype_bytes(d) >= 8)
+            continue;
+        r->warned = true;
+        ws__log(r->m->ctx, WS_LOG_WARN,
+                "the reference computes in %s, not in double precision: the "
+                "trusted kernel '%s' is given no wider type",
+                ws__dtype_name(d), r->m->kernel->name);
+    }
+}
+
 static int choose_types(struct ws__refkernel *r, uint32_t w,
                         const struct ws__instance *like)
 {
@@ -160,12 +178,57 @@ static int choose_types(struct ws__refkernel *r, uint32_t w,
     }
     WS_TRY(rc);
     r->chosen[w] = rc > 0;
-    if (rc)
+    if (rc) {
+        warn_narrow(r, r->m->instance[w]);
         return 0;
+    }
     ws__fail(ctx, WS_EREFERENCE,
              "the trusted kernel '%s' cannot run this workload: %s",
              r->m->kernel->name, reason);
     return ws__hint(ctx, "give it a config that fits, or drop the workload");
+}
+
+/* "T=float64": the type axes of a workload. */
+static void type_words(const struct ws__op *op, const struct ws__workload *w,
+                       char *out, size_t n)
+{
+    *out = '\0';
+    for (size_t a = 0; a < op->naxis; a++) {
+        size_t at = strlen(out);
+
+        if (op->axis[a].kind == WS__AXIS_TYPE)
+            snprintf(out + at, n - at, "%s%s=%s", at ? "," : "",
+                     op->axis[a].name,
+                     ws__dtype_name((enum ws__dtype)w->axis[a]));
+    }
+}
+
+/* A kernel that knows only the workload's types and does not say so fails in
+ * wider ones, in many ways: what to do is the same. False: not widened. */
+static bool hint_types(const struct ws__measure *m,
+                       const struct ws__instance *run,
+                       const struct ws__instance *asked)
+{
+    for (size_t a = 0; a < m->op->naxis; a++) {
+        const struct ws__axis *x = &m->op->axis[a];
+        enum ws__dtype wide = (enum ws__dtype)run->workload->axis[a];
+        char name[32];
+
+        if (x->kind != WS__AXIS_TYPE ||
+            run->workload->axis[a] == asked->workload->axis[a])
+            continue;
+        snprintf(name, sizeof(name), "%s", ws__dtype_name(wide));
+        for (char *p = name; *p; p++)
+            *p = (char)toupper((unsigned char)*p);
+        ws__hint(m->ctx,
+                 "it was run in %s=%s, the widest type it may: let its source "
+                 "ask '#if %s_IS_%s', or keep it to what it knows by a "
+                 "constraint, {require: %s == %s}",
+                 x->name, ws__dtype_name(wide), x->name, name, x->name,
+                 ws__dtype_name((enum ws__dtype)asked->workload->axis[a]));
+        return true;
+    }
+    return false;
 }
 
 /* The inputs in the session's types; wider ones hold all values. */
@@ -224,18 +287,28 @@ static int fetch(struct ws__measure *m, const struct ws__bufs *b, size_t t,
 }
 
 /* `what` of output t; the words of every failure that is the kernel's. */
-static int bad_output(const struct ws__measure *m, size_t t, const char *what)
+static int bad_output(const struct ws__measure *m,
+                      const struct ws__instance *run,
+                      const struct ws__instance *asked, size_t t,
+                      const char *what)
 {
-    ws__fail(m->ctx, WS_EREFERENCE, "the trusted kernel '%s' %s '%s'",
-             m->kernel->name, what, m->op->tensor[t].name);
-    return ws__hint(m->ctx, "a reference must be right by itself: mend the "
-                            "kernel");
+    char types[128];
+
+    type_words(m->op, run->workload, types, sizeof(types));
+    ws__fail(m->ctx, WS_EREFERENCE, "the trusted kernel '%s'%s%s%s %s '%s'",
+             m->kernel->name, *types ? " (run in " : "", types,
+             *types ? ")" : "", what, m->op->tensor[t].name);
+    if (!hint_types(m, run, asked))
+        ws__hint(m->ctx, "a reference must be right by itself: mend the "
+                         "kernel");
+    return WS_EREFERENCE;
 }
 
 /* The results of one launch: taken (first), or compared with those taken. */
 static int take_output(struct ws__measure *m, const struct ws__bufs *b,
-                       size_t t, double *result, bool first)
+                       const struct ws__problem *p, size_t t, bool first)
 {
+    double *result = p->result[t];
     uint64_t n = b->in->shape[t].elements;
     double *again = NULL;
     int rc;
@@ -248,9 +321,11 @@ static int take_output(struct ws__measure *m, const struct ws__bufs *b,
     rc = fetch(m, b, t, first ? result : again);
     for (uint64_t i = 0; rc >= 0 && first && i < n; i++)
         if (isnan(result[i]))
-            rc = bad_output(m, t, "leaves out elements, or computes NaN, in");
+            rc = bad_output(m, b->in, p->in, t,
+                            "leaves out elements, or computes NaN, in");
     if (rc >= 0 && !first && memcmp(result, again, n * sizeof(*again)) != 0)
-        rc = bad_output(m, t, "gives other results the second time in");
+        rc = bad_output(m, b->in, p->in, t,
+                        "gives other results the second time in");
     ws__free(m->ctx, again);
     return rc;
 }
@@ -269,7 +344,7 @@ static int launch(struct ws__refkernel *r, struct ws__subject *s,
         return 0;
     for (size_t t = 0; t < m->op->ntensor; t++)
         if (p->result[t] && (first || !m->kernel->order_dependent))
-            WS_TRY(take_output(m, b, t, p->result[t], first));
+            WS_TRY(take_output(m, b, p, t, first));
     return 0;
 }
 
@@ -348,7 +423,8 @@ done:
 
 /* What a device reports about the trusted kernel is the reference's failure;
  * it must never become a verdict of the candidate. */
-static int failed(struct ws__refkernel *r, struct ws__subject *s, int rc)
+static int failed(struct ws__refkernel *r, struct ws__subject *s,
+                  const struct ws__problem *p, int rc)
 {
     struct ws__measure *m = r->m;
     enum ws__verdict v = s->t->verdict;
@@ -369,6 +445,8 @@ static int failed(struct ws__refkernel *r, struct ws__subject *s, int rc)
     }
     ws__fail(m->ctx, WS_EREFERENCE, "the trusted kernel '%s' failed (%s): %s",
              m->kernel->name, ws__verdict_key(v), why);
+    if (s->in && hint_types(m, s->in, p->in))
+        return WS_EREFERENCE;
     return ws__hint(m->ctx, "try it alone: wavesmith check on its file, with "
                             "another reference");
 }
@@ -399,7 +477,7 @@ static int run(struct ws__refkernel *r, uint32_t w, struct ws__problem *p)
         ws__trial_clear(r->m->ctx, &t);
     }
     if (plan) {
-        rc = failed(r, &s, rc);
+        rc = failed(r, &s, p, rc);
         ws__trial_clear(r->m->ctx, &t);
     }
     ws__free(r->m->ctx, plan);

@@ -144,7 +144,7 @@ static void it_never_judges_itself(void **state)
     (void)state;
     for (size_t i = 0; i < WS_COUNT(same); i++) {
         begin(&o, GOOD, same[i]);
-        assert_int_equal(ask(&o, 0), WS_EREFERENCE);
+        assert_int_equal(ask(&o, 0), WS_ESPEC);
         T_ASSERT_HAS(ws_ctx_error(o.ctx)->message, "'k' has the source");
         assert_int_equal(t_script.opens, 0);
         end(&o);

@@ -49,7 +49,7 @@ sed -i 's/1e-6f/1e-2f/' "$k/kernels/rms_norm.c"
 expect "what is wrong is found" 1 "$ws" check "$k" "${small[@]}"
 check "and said" out_has "verdict: wrong"
 cp "$k"/reference/* "$k/kernels/"
-expect "it is no judge of itself" 3 "$ws" check "$k" --kernel plain "${small[@]}"
+expect "it is no judge of itself" 2 "$ws" check "$k" --kernel plain "${small[@]}"
 check "it is told why" err_has "has the source of the reference"
 rm "$k"/kernels/plain.*
 sed -i 's|reference/plain.yaml|kernels/rms_norm.yaml|' "$k/op.yaml"
@@ -59,6 +59,17 @@ sed -i 's|reference: .*|reference: {kernel: reference/plain.yaml}|' "$k/op.yaml"
 sed -i 's/sum += /sum -= /' "$k/reference/plain.c"
 expect "a reference that computes NaN" 3 "$ws" check "$k" "${small[@]}"
 check "is the reference's failure" err_has "computes NaN"
+check "in the type it was run in" err_has "run in T=float64"
+
+# A source of floats is run in float64 unless it says what it knows.
+sed -i 's/sum -= /sum += /; s/#if T_IS_FLOAT64/#if 0/' "$k/reference/plain.c"
+expect "a reference of floats alone" 3 "$ws" check "$k" "${small[@]}"
+check "the macro that helps" err_has "T_IS_FLOAT64"
+check "the constraint that helps" err_has "{require: T == float32}"
+echo 'constraints: [{require: T == float32}]' >>"$k/reference/plain.yaml"
+cp examples/own-op-kernel/kernels/rms_norm.c "$k/kernels/"
+expect "kept to float32" 0 "$ws" check "$k" "${small[@]}"
+check "is told to be no double precision" err_has "the reference computes in float32, not in double precision"
 
 # --- Python ----------------------------------------------------------------
 if ! "$python" -c 'import numpy' 2>/dev/null; then

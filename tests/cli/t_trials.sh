@@ -120,6 +120,13 @@ check "something was measured" [ "$("$ws" trials "$tmp/b.db" --list | wc -l)" -g
 expect "what was added is exported" 0 "$ws" trials "$tmp/b.db" --export "$tmp/b.jsonl"
 expect "and comes back" 0 "$ws" trials "$tmp/a.db" --import "$tmp/b.jsonl"
 check "only what was added" [ "$("$ws" trials "$tmp/a.db" --list | wc -l)" -eq "$("$ws" trials "$tmp/b.db" --list | wc -l)" ]
+"$ws" $tune --store "$tmp/busy.db" --budget 100s >"$tmp/busy" 2>&1 & pid=$!
+for _ in $(seq 600); do
+    "$ws" trials "$tmp/busy.db" 2>&1 | grep -q "being measured" && break; sleep 0.1
+done
+expect "the same while another measures it" 4 "$ws" $tune --store "$tmp/busy.db" --budget 4
+check "that one is named" err_has "process $pid"
+kill -INT $pid; wait $pid
 expect "T4 of one shape" 0 "$ws" trials "$tmp/a.db" --export "$tmp/a.t4.json" --spec $k --workloads examples/own-kernel/shapes.yaml --workload M=1,N=1024,K=1024
 expect "the matrix of all" 0 "$ws" trials "$tmp/a.db" --export "$tmp/a.csv" --spec $k --workloads examples/own-kernel/shapes.yaml
 check "a line a config and shape" [ "$(wc -l <"$tmp/a.csv")" -gt 4 ]
