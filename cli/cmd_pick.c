@@ -102,15 +102,67 @@ static json_t *pick_json(const struct wsrt_pack *p, const int64_t *axes,
     return j;
 }
 
+/* The least and the greatest that was tuned. */
+static void tuned_range(const struct wsrt_pack *p, uint32_t axis, int64_t *lo,
+                        int64_t *hi)
+{
+    *lo = INT64_MAX;
+    *hi = 0;
+    for (uint32_t e = 0; e < wsrt_entry_count(p); e++) {
+        int64_t v = wsrt_entry_axes(p, e)[axis];
+
+        *lo = v < *lo ? v : *lo;
+        *hi = v > *hi ? v : *hi;
+    }
+}
+
+/* "M=5000 (tuned: 1 to 64), ..."; false: the shape lies within what was tuned.
+ * A type has no range. */
+static bool outside(const struct wsrt_pack *p, const int64_t *axes, char *out,
+                    size_t n)
+{
+    *out = '\0';
+    for (uint32_t a = 0; a < wsrt_axis_count(p); a++) {
+        size_t at = strlen(out);
+        int64_t lo, hi;
+
+        tuned_range(p, a, &lo, &hi);
+        if (!hi || wsrt_axis_value_text(p, a, axes[a]) ||
+            (axes[a] >= lo && axes[a] <= hi))
+            continue;
+        snprintf(out + at, n - at, "%s%s=%lld (tuned: %lld to %lld)",
+                 at ? ", " : "", wsrt_axis_name(p, a), (long long)axes[a],
+                 (long long)lo, (long long)hi);
+    }
+    return *out;
+}
+
+static void no_answer(struct cli *c, const struct wsrt_pack *p,
+                      const int64_t *axes)
+{
+    char where[512];
+
+    if (outside(p, axes, where, sizeof(where)))
+        cli_usage(c,
+                  "tune the pack for shapes like this one; 'ranges' of the "
+                  "kernel, or a range of the op's axis, lets choices serve "
+                  "beyond what was tuned",
+                  "no variant of the pack may run this shape; it lies outside "
+                  "of what was tuned: %s",
+                  where);
+    else
+        cli_usage(c, "tune the pack for shapes like this one",
+                  "no variant of the pack may run this shape, or none "
+                  "was right there");
+}
+
 static int answer(struct cli *c, const struct wsrt_pack *p, const int64_t *axes)
 {
     struct wsrt_pick pick;
     int rc = wsrt_pick(p, axes, &pick);
 
     if (rc == WSRT_ENONE) {
-        cli_usage(c, "tune the pack for shapes like this one",
-                  "no variant of the pack may run this shape, or none "
-                  "was right there");
+        no_answer(c, p, axes);
         return EXIT_NEGATIVE;
     }
     if (rc != WSRT_OK)

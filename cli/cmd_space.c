@@ -156,8 +156,8 @@ static int no_kernel(struct cli *c, const struct ws_spec *spec,
 
     if (!name)
         return cli_usage(c,
-                         "put kernel files into the folder kernels/ beside "
-                         "the op",
+                         "give a kernel file: --kernel FILE; those in the "
+                         "folder kernels/ beside the op are found",
                          "the specification has no kernels");
     for (size_t k = 0; k < ws_spec_kernel_count(spec); k++) {
         size_t used = strlen(names);

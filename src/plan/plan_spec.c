@@ -169,7 +169,9 @@ int ws__plan_workload(struct ws_spec *spec, const char *text,
     if (!text) {
         if (!s->nworkload) {
             ws__fail(spec->ctx, WS_EINVAL, "'%s' names no workloads", s->path);
-            return ws__hint(spec->ctx, "say which: --workload axis=value,...");
+            return ws__hint(spec->ctx,
+                            "say which: --workload axis=value,..., or give "
+                            "a file of them: --workloads FILE");
         }
         *out = s->workload[0];
         return 0;

@@ -98,6 +98,9 @@ check "exact" out_has "exact"
 expect "pick another shape" 0 "$ws" pick "$tmp/p.wspack" M=7 N=900 K=1111 --json
 check "nearest" out_has '"how": "nearest"'
 check "the shape it is nearest to" out_has '"tuned_shape"'
+expect "pick outside of what was tuned" 1 "$ws" pick "$tmp/p.wspack" M=5000000000 N=1024 K=1024
+check "the axis and its range" err_has "M=5000000000 (tuned: 1 to "
+check "what widens it" err_has "'ranges'"
 expect "pick: an axis twice" 2 "$ws" pick "$tmp/p.wspack" M=7 M=8 N=1 K=1
 expect "pick: commas" 0 "$ws" pick "$tmp/p.wspack" M=7,N=900,K=1111
 expect "bench a pack at a shape" 0 "$ws" bench "$tmp/p.wspack" --workload M=1,N=1024,K=1024 --json

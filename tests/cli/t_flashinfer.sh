@@ -52,7 +52,11 @@ expect "a kernel file for a kernel" 2 "$ws" space own.yaml --kernel ./own.yaml
 expect "a name is no file for tune" 2 "$ws" tune d.json --kernel own
 check "it says so" err_has "is no kernel file"
 expect "a Definition nobody computes has no kernels" 2 "$ws" check nobody.json --workload M=3
-check "what to give" err_has -- "--kernel FILE"
+check "what to give" err_has "--kernel FILE"
+expect "nor a space" 2 "$ws" space nobody.json
+check "what to give, too" err_has "--kernel FILE"
+expect "a Definition has no workloads" 2 "$ws" check d.json --kernel ./own.yaml
+check "what to name" err_has "--workloads FILE"
 
 if ! have_opencl; then
     echo "ok device commands # SKIP: no OpenCL device"; echo "# SKIP no OpenCL device"; finish
