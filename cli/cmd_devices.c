@@ -89,5 +89,8 @@ static int run(struct cli *c, int argc, char **argv)
 const struct cli_cmd cli_cmd_devices = {
     "devices", "[options]", "what this machine can tune on",
     "Lists every device and every one that is not usable, with the reason.\n"
-    "Exit code 3 if none is usable.",
+    "Exit code 3 if none is usable.\n\n"
+    "Two more are used only when they are named: --device record:FILE:DEVICE "
+    "writes what\nDEVICE is asked and answers into FILE, --device "
+    "replay:FILE answers from it without\nthe device (docs/recordings.md).",
     run};
