@@ -6,6 +6,8 @@
  */
 #include "core/trial.h"
 
+#include <math.h>
+
 #include "base/banned.h"
 
 static const struct {
@@ -51,6 +53,47 @@ int ws__trial_copy(struct ws_ctx *ctx, const struct ws__trial *from,
 fail:
     ws__trial_clear(ctx, to);
     return WS_ENOMEM;
+}
+
+static const char *flaw_of_times(const struct ws__trial *t)
+{
+    if (t->verdict != WS__V_OK)
+        return NULL; /* of a failure anything is kept */
+    if (t->nsample && !(t->did & WS__WANT_TIME))
+        return "it has samples, but 'did' says that none were taken";
+    for (size_t i = 0; i < t->nsample; i++)
+        if (!isfinite(t->sample_ns[i]) || !(t->sample_ns[i] > 0))
+            return "a sample of an ok trial is no time above 0";
+    return NULL;
+}
+
+const char *ws__trial_flaw(const struct ws__question *q,
+                           const struct ws__candidate *asked,
+                           const struct ws__trial *t)
+{
+    const unsigned all = WS__WANT_BUILD | WS__WANT_VERDICT | WS__WANT_TIME;
+
+    if (t->verdict > WS__V_FILTERED)
+        return "unknown verdict";
+    if (t->effort > WS__CONFIRM || q->effort > WS__CONFIRM)
+        return "unknown effort";
+    if (t->did & ~all || q->want & ~all)
+        return "unknown bits in 'did' or 'want'";
+    if (!q->want)
+        return "the question wants nothing";
+    if (t->candidate.kernel != asked->kernel)
+        return "its kernel is not the question's";
+    if (!ws__config_eq(&t->candidate.config, &asked->config))
+        return "its config is not the question's";
+    if (t->workload != q->workload)
+        return "its workload is not the question's";
+    /* More may have been taken from elsewhere, and pairs always confirm. */
+    if (t->effort < q->effort)
+        return "its effort is below the question's";
+    if (t->mismatch.bad > t->mismatch.total ||
+        t->mismatch.nan > t->mismatch.total)
+        return "more elements are wrong than there are";
+    return flaw_of_times(t);
 }
 
 int ws__trial_set_reason(struct ws_ctx *ctx, struct ws__trial *t,

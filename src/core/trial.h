@@ -94,6 +94,12 @@ struct ws__trial {
 void ws__trial_clear(struct ws_ctx *ctx, struct ws__trial *t);
 int ws__trial_copy(struct ws_ctx *ctx, const struct ws__trial *from,
                    struct ws__trial *to);
+/* Why this cannot be the answer to `asked`, which is q's a or b; NULL: it can.
+ * What comes from files is held against it: codes are known, the subject is
+ * the question's, and an ok trial's times are times. */
+const char *ws__trial_flaw(const struct ws__question *q,
+                           const struct ws__candidate *asked,
+                           const struct ws__trial *t);
 int ws__trial_set_reason(struct ws_ctx *ctx, struct ws__trial *t,
                          const char *fmt, ...) WS_PRINTF(3, 4);
 

@@ -98,23 +98,38 @@ static int make_filtered(struct ws__engine *e, const struct ws__question *q,
     return ws__trial_set_reason(e->ctx, t, "%s", why);
 }
 
+/* As find, but what could not be an answer here is not found. */
+static int find_sound(struct ws__engine *e, const struct ws__question *q,
+                      struct ws__hash h, unsigned did, struct ws__trial *t)
+{
+    const struct ws__identity *id =
+        e->ev->ops->identity ? e->ev->ops->identity(e->ev->self) : NULL;
+    struct ws__hash device = id ? id->hash : e->run->device;
+    int rc = e->j->ops->find(e->j->self, h, e->work[q->workload].hash, device,
+                             q->effort, did, t);
+
+    if (rc <= 0)
+        return rc;
+    stamp(e, q, t, &q->a);
+    if (!ws__trial_flaw(q, &q->a, t))
+        return 1;
+    ws__trial_clear(e->ctx, t);
+    return 0;
+}
+
 /* A trial of another run: an ok one with times, or a failure, which need not
  * have come as far. 1 found. */
 static int find_elsewhere(struct ws__engine *e, const struct ws__question *q,
                           struct ws__trial *t)
 {
-    const struct ws__identity *id =
-        e->ev->ops->identity ? e->ev->ops->identity(e->ev->self) : NULL;
-    struct ws__hash h, device = id ? id->hash : e->run->device;
-    struct ws__hash work = e->work[q->workload].hash;
-    const struct ws__journal_ops *j = e->j->ops;
+    struct ws__hash h;
     int rc;
 
     WS_TRY(candidate_hash(e, &q->a, q->workload, &h));
-    rc = j->find(e->j->self, h, work, device, q->effort, WANT_ALL, t);
+    rc = find_sound(e, q, h, WANT_ALL, t);
     if (rc)
         return rc;
-    rc = j->find(e->j->self, h, work, device, q->effort, WS__WANT_BUILD, t);
+    rc = find_sound(e, q, h, WS__WANT_BUILD, t);
     if (rc > 0 && (t->verdict == WS__V_OK || t->verdict == WS__V_NONE)) {
         ws__trial_clear(e->ctx, t);
         rc = 0;
@@ -159,7 +174,6 @@ static int resolve_new(struct ws__engine *e, struct ws__pending *p)
         rc = find_elsewhere(e, &p->q, &a->t[0]);
         p->evaluate = rc <= 0;
         if (rc > 0) {
-            stamp(e, &p->q, &a->t[0], &p->q.a);
             a->t[0].spent_ns = 0; /* by this run */
             a->reused = true;
         }

@@ -180,6 +180,34 @@ static bool ask_again(struct ws__engine *e, const struct ws__question *q,
     return true;
 }
 
+static int misfit(struct ws__engine *e, const struct ws__question *q,
+                  const char *why)
+{
+    ws__fail(e->ctx, WS_ECORRUPT,
+             "stored answer %llu does not fit its question: %s",
+             (unsigned long long)q->id, why);
+    return ws__hint(e->ctx, "'wavesmith trials STORE --verify' looks at all; "
+                            "move the store away, or tune with another seed");
+}
+
+/* A store may have been edited: strategies and reports index by what its
+ * trials say, so nothing of it is taken on trust. */
+static int check_stored(struct ws__engine *e, const struct ws__question *q,
+                        const struct ws__trial *t, size_t n)
+{
+    if (n != (q->pair ? 2u : 1u))
+        return misfit(e, q, "it has not the trials that it should");
+    if (!belongs(e, q))
+        return misfit(e, q, "the question is not of this specification");
+    for (size_t i = 0; i < n; i++) {
+        const char *why = ws__trial_flaw(q, i ? &q->b : &q->a, &t[i]);
+
+        if (why)
+            return misfit(e, q, why);
+    }
+    return 0;
+}
+
 static int load_one(void *user, const struct ws__question *q,
                     const struct ws__trial *t, size_t n)
 {
@@ -187,10 +215,7 @@ static int load_one(void *user, const struct ws__question *q,
     struct ws__hash key = ws__question_key(q);
     struct ws__answer *a;
 
-    if (n != (q->pair ? 2u : 1u) || !belongs(e, q))
-        return ws__fail(e->ctx, WS_ECORRUPT,
-                        "stored answer %llu does not fit its question",
-                        (unsigned long long)q->id);
+    WS_TRY(check_stored(e, q, t, n));
     if (ws__engine_find(e, key) || ask_again(e, q, t))
         return 0;
     a = ws__answer_new(e->ctx, q, key);

@@ -156,6 +156,8 @@ static void test_finished(void **state)
 {
     struct ws__outcome a, b;
     struct ws_ctx *ctx;
+    struct ws__question q;
+    struct ws__trial *t;
     size_t answers;
 
     (void)state;
@@ -173,8 +175,31 @@ static void test_finished(void **state)
     ws__outcome_clear(ctx, &a);
     ws__outcome_clear(ctx, &b);
     /* A stored question that cannot be of this space is damage. */
+    q = world.journal.rec[5].q;
     world.journal.rec[5].q.a.config.at[0] = 99;
     assert_int_equal(t_world_run(&world, "random", 30, 4, &b), WS_ECORRUPT);
+    world.journal.rec[5].q = q;
+    /* Nor is what answers another question, or has no times. */
+    t = &world.journal.rec[5].t[0];
+    for (int i = 0; i < 6; i++) {
+        struct ws__trial was = *t;
+        double sample = t->sample_ns[0];
+
+        if (i == 0)
+            t->candidate.kernel = 5;
+        else if (i == 1)
+            t->workload = 99;
+        else if (i == 2)
+            t->candidate.config.at[0] = 9999;
+        else if (i == 3)
+            t->verdict = (enum ws__verdict)11;
+        else
+            t->sample_ns[0] = i == 4 ? -5 : (double)INFINITY;
+        assert_int_equal(t_world_run(&world, "hill", 30, 4, &b), WS_ECORRUPT);
+        assert_true(ws_ctx_error(ctx)->hint[0]);
+        *t = was;
+        t->sample_ns[0] = sample;
+    }
     t_world_free(&world);
     ws_ctx_free(ctx);
 }

@@ -515,19 +515,15 @@ static int take_identity(const struct line *l, struct ws__import *in,
 
 static int check_codes(const struct line *l, const struct ws__record *r)
 {
-    const struct ws__trial *t = &r->trial;
+    const struct ws__question *q = &r->question;
+    const char *why;
 
-    if (t->verdict > WS__V_FILTERED)
-        return bad(l, "unknown verdict %u", (unsigned)t->verdict);
-    if (t->effort > WS__CONFIRM || r->question.effort > WS__CONFIRM)
-        return bad(l, "unknown effort");
-    if (t->did > 7 || r->question.want > 7)
-        return bad(l, "unknown bits in 'did' or 'want'");
-    if (t->cache > WS__CACHE_WARM)
-        return bad(l, "unknown cache mode %u", (unsigned)t->cache);
-    if (r->question.pair != (r->part > 0))
+    if (r->trial.cache > WS__CACHE_WARM)
+        return bad(l, "unknown cache mode %u", (unsigned)r->trial.cache);
+    if (q->pair != (r->part > 0))
         return bad(l, "part %u does not go with 'pair'", r->part);
-    return 0;
+    why = ws__trial_flaw(q, r->part == 2 ? &q->b : &q->a, &r->trial);
+    return why ? bad(l, "%s", why) : 0;
 }
 
 /* A text in words, if it is there, must be the one that the columns say. */
@@ -536,7 +532,7 @@ static int check_word(const struct line *l, const json_t *doc, const char *key,
 {
     const json_t *v = json_object_get(doc, key);
 
-    if (!v || !want)
+    if (!v)
         return 0;
     if (json_is_string(v) && !strcmp(json_string_value(v), want))
         return 0;
@@ -568,10 +564,15 @@ static int check_words(const struct line *l, const struct ws__import *in,
     if (!p)
         return 0;
     w = ws__parts_workload(p, r->trial.workload);
-    WS_TRY(check_word(l, doc, "workload", w ? w->axes : NULL));
+    if (!w)
+        return bad(l, "the specification has no workload %u",
+                   (unsigned)r->trial.workload);
+    WS_TRY(check_word(l, doc, "workload", w->axes));
     ws__buf_init(&b, l->ctx, 1 << 20);
     rc = ws__parts_config(p, &r->trial.candidate, &b);
-    if (rc > 0) {
+    if (!rc) {
+        rc = bad(l, "the specification has no such kernel or config");
+    } else if (rc > 0) {
         rc = check_word(l, doc, "config", b.data ? b.data : "");
         if (rc >= 0)
             rc = check_word(l, doc, "kernel",

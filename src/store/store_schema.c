@@ -284,10 +284,58 @@ static int check_sqlite(struct ws__store *s)
     return strcmp(text, "ok") ? ws__store_damaged(s, "%s", text) : 0;
 }
 
+/* Also what the checksums cannot see: rows that were made up. */
+struct seen {
+    struct ws__store *s;
+    struct ws__parts parts; /* of the specification seen last */
+    bool known;
+};
+
+static int see_spec(struct seen *seen, struct ws__hash spec)
+{
+    if (seen->known && ws__hash_eq(seen->parts.spec, spec))
+        return 0;
+    ws__parts_free(&seen->parts);
+    WS_TRY(ws__store_parts(seen->s, spec, &seen->parts));
+    seen->parts.spec = spec;
+    seen->known = true;
+    return 0;
+}
+
+/* Do the numbers stand for something, where it is known what they can? */
+static int check_numbers(struct seen *seen, const struct ws__store_row *row)
+{
+    const struct ws__parts *p = &seen->parts;
+    struct ws__buf b;
+    int rc;
+
+    WS_TRY(see_spec(seen, row->run.spec));
+    if (!p->nkernel)
+        return 0;
+    ws__buf_init(&b, seen->s->ctx, 1 << 20);
+    rc = ws__parts_config(p, &row->trial.candidate, &b);
+    ws__buf_free(&b);
+    WS_TRY(rc);
+    if (rc && ws__parts_workload(p, row->trial.workload))
+        return 0;
+    return ws__store_damaged(seen->s,
+                             "trial %llu is of no kernel, config or workload "
+                             "of its specification",
+                             (unsigned long long)row->trial.id);
+}
+
 static int see_row(void *user, const struct ws__store_row *row)
 {
-    (void)user, (void)row;
-    return 0;
+    const struct ws__question *q = &row->question;
+    const char *why =
+        ws__trial_flaw(q, row->part == 2 ? &q->b : &q->a, &row->trial);
+    struct seen *seen = user;
+
+    if (why)
+        return ws__store_damaged(seen->s,
+                                 "trial %llu does not fit its question: %s",
+                                 (unsigned long long)row->trial.id, why);
+    return check_numbers(seen, row);
 }
 
 static int see_run(void *user, const struct ws__store_sum *sum)
@@ -306,10 +354,15 @@ static int see_value(void *user, const struct ws__run *run, uint64_t begun_ns,
 /* Reading every row compares its checksum. */
 int ws__store_verify(struct ws__store *s)
 {
+    struct seen seen = {.s = s};
+    int rc;
+
     WS_TRY(check_sqlite(s));
     WS_TRY(check_rules(s));
     WS_TRY(ws__store_check_parts(s));
     WS_TRY(ws__store_runs(s, see_run, NULL));
     WS_TRY(ws__store_values(s, see_value, NULL));
-    return ws__store_rows(s, &(struct ws__store_range){0}, see_row, NULL);
+    rc = ws__store_rows(s, &(struct ws__store_range){0}, see_row, &seen);
+    ws__parts_free(&seen.parts);
+    return rc;
 }

@@ -31,7 +31,7 @@ static int check_answer(void *user, const struct ws__question *q,
     for (size_t i = 0; i < n; i++) {
         struct ws__trial want;
 
-        t_trial(seen->ctx, q->id, (size_t)q->id * 7 % 50 + i, &want);
+        t_half(seen->ctx, q, i, (size_t)q->id * 7 % 50 + i, &want);
         assert_true(t_same(&want, &t[i]));
         assert_true(t[i].id > 0);
         ws__trial_clear(seen->ctx, &want);
@@ -56,7 +56,7 @@ static void append_answer(struct ws_ctx *ctx, struct ws__journal j,
     size_t n = q.pair ? 2 : 1;
 
     for (size_t i = 0; i < n; i++)
-        t_trial(ctx, id, (size_t)id * 7 % 50 + i, &t[i]);
+        t_half(ctx, &q, i, (size_t)id * 7 % 50 + i, &t[i]);
     assert_int_equal(j.ops->append(j.self, run, &q, t, n), 0);
     if (q.pair)
         assert_int_equal(t[1].id, t[0].id + 1);

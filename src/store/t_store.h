@@ -65,7 +65,7 @@ static inline struct ws__config t_config(uint64_t i)
     struct ws__config c = {.n = (uint16_t)(i % 5)};
 
     for (size_t k = 0; k < c.n; k++)
-        c.at[k] = (uint16_t)(i * 977 + k * 31);
+        c.at[k] = (uint16_t)((i * 977 + k * 31) % 2000);
     return c;
 }
 
@@ -76,14 +76,14 @@ static inline struct ws__question t_question(uint64_t id, bool pair)
 
     memset(&q, 0, sizeof(q));
     q.id = id;
-    q.a.kernel = (uint32_t)id % 3;
+    q.a.kernel = (uint32_t)id % 5; /* with as many parameters */
     q.a.config = t_config(id);
     q.pair = pair;
     q.workload = (uint32_t)id % 4;
     q.want = WS__WANT_BUILD | WS__WANT_TIME;
     q.effort = (enum ws__effort)(id % 3);
     if (pair) {
-        q.b.kernel = 1;
+        q.b.kernel = (uint32_t)(id + 1) % 5;
         q.b.config = t_config(id + 1);
     }
     return q;
@@ -97,7 +97,7 @@ static inline void t_mismatch(uint64_t i, struct ws__mismatch *m)
     double *f[] = {&m->max_abs,   &m->max_rel,    &m->rms_err,
                    &m->rms_ref,   &m->worst_got,  &m->worst_want,
                    &m->first_got, &m->first_want, &m->allowed};
-    uint64_t *u[] = {&m->bad,       &m->total, &m->nan,
+    uint64_t *u[] = {&m->total,     &m->bad,   &m->nan,
                      &m->unwritten, &m->worst, &m->first};
 
     m->tensor = (uint32_t)i + 1;
@@ -108,18 +108,18 @@ static inline void t_mismatch(uint64_t i, struct ws__mismatch *m)
 }
 
 /* Every field differs from zero and from its neighbours; floats run through
- * the odd ones. Owned by the caller. */
+ * the odd ones, in samples those of a failing trial. Owned by the caller. */
 static inline void t_trial(struct ws_ctx *ctx, uint64_t i, size_t nsample,
                            struct ws__trial *t)
 {
     memset(t, 0, sizeof(*t));
     t->question = i;
-    t->candidate.kernel = (uint32_t)i % 3;
+    t->candidate.kernel = (uint32_t)i % 5;
     t->candidate.config = t_config(i);
     t->workload = (uint32_t)i % 4;
     t->effort = (enum ws__effort)(i % 3);
     t->did = WS__WANT_BUILD | WS__WANT_VERDICT | WS__WANT_TIME;
-    t->verdict = WS__V_OK;
+    t->verdict = i % 3 == 1 ? WS__V_WRONG : WS__V_OK;
     t_mismatch(i, &t->mismatch);
     t->res.binary_bytes = UINT64_MAX - i;
     t->res.build_ns = i << 40;
@@ -146,7 +146,18 @@ static inline void t_trial(struct ws_ctx *ctx, uint64_t i, size_t nsample,
         return;
     t->sample_ns = ws__alloc(ctx, nsample, sizeof(double));
     for (size_t k = 0; k < nsample; k++)
-        t->sample_ns[k] = k ? (double)(i + k) * 1.1 : (double)NAN;
+        t->sample_ns[k] = (double)(i + k) * 1.1;
+    if (t->verdict != WS__V_OK)
+        t->sample_ns[0] = (double)NAN;
+}
+
+/* The trial of a question's part: 0, or 1 for the second of a pair. */
+static inline void t_half(struct ws_ctx *ctx, const struct ws__question *q,
+                          size_t part, size_t nsample, struct ws__trial *t)
+{
+    t_trial(ctx, q->id, nsample, t);
+    if (part)
+        t->candidate = q->b;
 }
 
 /* Bit by bit; ids are compared by the caller. */

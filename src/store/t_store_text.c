@@ -33,22 +33,21 @@ static int append_answer(struct ws_ctx *ctx, struct ws__store *s,
     int rc;
 
     for (size_t i = 0; i < n; i++)
-        t_trial(ctx, id, 4 + i, &t[i]);
+        t_half(ctx, &q, i, 4 + i, &t[i]);
     rc = j.ops->append(j.self, run, &q, t, n);
     for (size_t i = 0; i < n; i++)
         ws__trial_clear(ctx, &t[i]);
     return rc;
 }
 
-/* A description of the three kernels and four workloads that t_trial.c's
+/* A description of the five kernels and four workloads that t_trial.c's
  * numbers point to. */
 static void describe(struct ws_ctx *ctx, uint64_t spec, struct ws__parts *p)
 {
-    static const char *const name[] = {"a", "\"b\"", "c"};
-    static const size_t nparam[] = {3, 1, 2};
+    static const char *const name[] = {"a", "\"b\"", "c", "d", "e"};
     struct ws__value v[2000];
-    struct ws__param param[3];
-    struct ws__kernel *k = ws__alloc(ctx, 3, sizeof(*k));
+    struct ws__param param[4];
+    struct ws__kernel *k = ws__alloc(ctx, WS_COUNT(name), sizeof(*k));
     struct ws__workload w[4];
 
     memset(w, 0, sizeof(w));
@@ -59,16 +58,16 @@ static void describe(struct ws_ctx *ctx, uint64_t spec, struct ws__parts *p)
         param[i] = (struct ws__param){.name = i ? "BN" : "BM",
                                       .value = v,
                                       .nvalue = WS_COUNT(v)};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < WS_COUNT(name); i++) {
         k[i].name = name[i];
         k[i].hash.lo = i;
-        k[i].nparam = nparam[i];
+        k[i].nparam = i;
         memcpy(k[i].param, param, sizeof(param));
     }
     for (size_t i = 0; i < 4; i++)
         w[i].name = i ? "M=2" : "M=1";
-    assert_int_equal(ws__parts_make(ctx, (struct ws__hash){spec, 7}, NULL, k, 3,
-                                    w, 4, p),
+    assert_int_equal(ws__parts_make(ctx, (struct ws__hash){spec, 7}, NULL, k,
+                                    WS_COUNT(name), w, 4, p),
                      0);
     ws__free(ctx, k);
 }
@@ -161,7 +160,7 @@ static int check_old(void *user, const struct ws__store_row *r)
     struct old *old = user;
     struct ws__trial want;
 
-    t_trial(old->ctx, r->question.id, 4 + (r->part == 2), &want);
+    t_half(old->ctx, &r->question, r->part == 2, 4 + (r->part == 2), &want);
     assert_true(t_same(&want, &r->trial));
     assert_true(r->trial.id > old->last);
     assert_int_equal(r->has_identity, r->trial.id > 1);
@@ -365,7 +364,8 @@ static int see_run(void *user, const struct ws__store_sum *sum)
     ++*n;
     assert_int_equal(sum->run.id, *n);
     assert_int_equal(sum->trials, *n == 1 ? 6 : 2);
-    assert_int_equal(sum->verdict[WS__V_OK], sum->trials);
+    assert_int_equal(sum->verdict[WS__V_OK], sum->trials - 1);
+    assert_int_equal(sum->verdict[WS__V_WRONG], 1);
     assert_int_equal(sum->spent_ns, *n == 1 ? 21000 : 3000);
     assert_int_equal(sum->samples, *n == 1 ? 4 + 4 + 9 + 9 : 8);
     assert_string_equal(sum->device, "gpu \"x\"");
@@ -546,12 +546,32 @@ static const struct edit {
     {3, "\"verdict\":\"ok\"", "\"verdict\":\"wrong\"", "does not agree",
      WS_EPARSE},
     {4, "\"part\":1", "\"part\":0", "'pair'", WS_EPARSE},
-    {5, "\"part\":2", "\"part\":1", "half of a pair", WS_EPARSE},
+    {5, "\"part\":2", "\"part\":1", "its kernel", WS_EPARSE},
     {5, "\"want\":5", "\"want\":4", "half of a pair", WS_EPARSE},
     {6, "\"seq\":3", "\"seq\":4", "3 to 3 of this run are missing", WS_EINVAL},
     {6, "\"question\":{\"seq\":3,\"id\":2", "\"question\":{\"seq\":3,\"id\":1",
      "answered already", WS_EINVAL},
     {3, "\"units\":108", "\"units\":109", "earlier line", WS_EPARSE},
+    /* an answer to another question, or none */
+    {3, "\"part\":0,\"kernel\":2", "\"part\":0,\"kernel\":4", "its kernel",
+     WS_EPARSE},
+    {3, "\"a_kernel\":2", "\"a_kernel\":3", "its kernel", WS_EPARSE},
+    {3, "\"config\":[1954,1985]", "\"config\":[9999,1985]", "its config",
+     WS_EPARSE},
+    {3, "\"config\":[1954,1985]", "\"config\":[]", "its config", WS_EPARSE},
+    {3, "\"workload\":2,\"effort\":2,\"did\"",
+     "\"workload\":99,\"effort\":2,\"did\"", "its workload", WS_EPARSE},
+    {3, "\"effort\":2,\"did\"", "\"effort\":1,\"did\"", "its effort",
+     WS_EPARSE},
+    {3, "\"did\":7", "\"did\":3", "'did'", WS_EPARSE},
+    {3, "\"want\":5", "\"want\":0", "wants nothing", WS_EPARSE},
+    {3, "\"wrong_total\":\"18446744073709551613\"", "\"wrong_total\":5",
+     "more elements", WS_EPARSE},
+    {3, "\"sample_ns\":[2.2,", "\"sample_ns\":[-2.2,", "no time", WS_EPARSE},
+    {3, "\"sample_ns\":[2.2,", "\"sample_ns\":[0,", "no time", WS_EPARSE},
+    {3, "\"sample_ns\":[2.2,", "\"sample_ns\":[\"inf\",", "no time", WS_EPARSE},
+    {3, "\"sample_ns\":[2.2,", "\"sample_ns\":[\"nan:7ff8000000000000\",",
+     "no time", WS_EPARSE},
     {10, "\"value\":{\"hex\":\"", "\"value\":{\"hex\":\"0", "'value'",
      WS_EPARSE},
 };
@@ -620,6 +640,102 @@ static void test_words(void **state)
     ws__free(ctx, text);
     ws__store_close(copy);
     ws__store_close(s);
+    ws_ctx_free(ctx);
+}
+
+/* Question and trial agree, and are of nothing that the specification has. */
+static void test_unknown(void **state)
+{
+    static const char *const one[][2] = {
+        {"\"a_kernel\":1", "\"a_kernel\":7"},
+        {"\"a_config\":[977]", "\"a_config\":[9999]"},
+        {"\"workload\":1,\"want\"", "\"workload\":99,\"want\""},
+    };
+    static const char *const two[][2] = {
+        {"\"part\":0,\"kernel\":1", "\"part\":0,\"kernel\":7"},
+        {"\"config\":[977]", "\"config\":[9999]"},
+        {"\"workload\":1,\"effort\":1,\"did\"",
+         "\"workload\":99,\"effort\":1,\"did\""},
+    };
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__store *s = t_open(ctx);
+    struct ws__import *in;
+    char *text, *half, *whole;
+    size_t n, m;
+    (void)state;
+
+    put_runs(ctx, s);
+    text = export_text(ctx, s, &n);
+    for (size_t i = 0; i < WS_COUNT(one); i++) {
+        half = edited(ctx, text, 2, one[i][0], one[i][1], &m);
+        whole = edited(ctx, half, 2, two[i][0], two[i][1], &m);
+        assert_int_equal(ws__import_new(ctx, "x", whole, m, &in), WS_EPARSE);
+        assert_int_equal(ws_ctx_error(ctx)->line, 2);
+        assert_non_null(strstr(ws_ctx_error(ctx)->message, "specification"));
+        ws__free(ctx, half);
+        ws__free(ctx, whole);
+    }
+    ws__free(ctx, text);
+    ws__store_close(s);
+    ws_ctx_free(ctx);
+}
+
+static void edit_kernel(struct ws__question *q, struct ws__trial *t)
+{
+    (void)q;
+    t->candidate.kernel = 4;
+}
+
+static void edit_workload(struct ws__question *q, struct ws__trial *t)
+{
+    (void)q;
+    t->workload = 99;
+}
+
+static void edit_sample(struct ws__question *q, struct ws__trial *t)
+{
+    (void)q;
+    t->sample_ns[1] = 0;
+}
+
+static void edit_both(struct ws__question *q, struct ws__trial *t)
+{
+    q->a.kernel = t->candidate.kernel = 70;
+}
+
+static void edit_nothing(struct ws__question *q, struct ws__trial *t)
+{
+    (void)q, (void)t;
+}
+
+/* Rows whose checksums are right, and that nobody can have measured. */
+static void test_verify_made_up(void **state)
+{
+    static void (*const edit[])(struct ws__question *, struct ws__trial *) = {
+        edit_nothing, edit_kernel, edit_workload, edit_sample, edit_both};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    (void)state;
+
+    for (size_t i = 0; i < WS_COUNT(edit); i++) {
+        struct ws__store *s = t_open(ctx);
+        struct ws__journal j = ws__store_journal(s);
+        struct ws__run run = t_run(1, "grid", 1);
+        struct ws__question q = t_question(2, false);
+        struct ws__parts p;
+        struct ws__trial t;
+
+        describe(ctx, 1, &p);
+        assert_int_equal(ws__store_describe(s, &p), 0);
+        ws__parts_free(&p);
+        t_trial(ctx, 2, 3, &t);
+        edit[i](&q, &t);
+        assert_int_equal(j.ops->begin(j.self, &run), 0);
+        assert_int_equal(j.ops->append(j.self, &run, &q, &t, 1), 0);
+        assert_int_equal(ws__store_verify(s), i ? WS_ECORRUPT : 0);
+        ws__trial_clear(ctx, &t);
+        ws__store_close(s);
+        unlink(t_path);
+    }
     ws_ctx_free(ctx);
 }
 
@@ -887,6 +1003,7 @@ int main(void)
         T(test_parts),          T(test_runs),
         T(test_round_trip),     T(test_merge),
         T(test_refuses),        T(test_words),
+        T(test_unknown),        T(test_verify_made_up),
         T(test_contradictions), T(test_in_use),
         T(test_beside),         T(test_export_refuses),
         T(test_torture),
