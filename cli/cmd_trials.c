@@ -510,6 +510,8 @@ static int act(struct cli *c, struct want *w)
                          "one of --list, --summary, --verify, --export and "
                          "--import at a time");
     since(w);
+    if ((w->where || w->time_column) && !w->import)
+        return cli_usage(c, NULL, "--where and --time-column go with --import");
     if (w->verify)
         return verify(c, w);
     if (w->export)

@@ -81,6 +81,35 @@ double ws__results_unit(const char *name, size_t n)
     return 0;
 }
 
+double ws__results_unit_word(const char *word)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } others[] = {{"nsec", 1},        {"nsecs", 1},       {"nanosecond", 1},
+                  {"usec", 1e3},      {"usecs", 1e3},     {"microsecond", 1e3},
+                  {"\xc2\xb5s", 1e3}, {"\xce\xbcs", 1e3}, /* both signs */
+                  {"msec", 1e6},      {"msecs", 1e6},     {"millisecond", 1e6},
+                  {"sec", 1e9},       {"secs", 1e9},      {"second", 1e9}};
+    char low[16];
+    size_t n = strlen(word);
+
+    if (n >= sizeof(low))
+        return 0;
+    for (size_t i = 0; i <= n; i++)
+        low[i] =
+            word[i] >= 'A' && word[i] <= 'Z' ? (char)(word[i] | 0x20) : word[i];
+    for (size_t i = 0; i < WS_COUNT(others); i++)
+        if (!strcmp(others[i].name, low))
+            return others[i].ns;
+    return ws__results_unit(low, n);
+}
+
+bool ws__results_is_time(double ns)
+{
+    return ns >= 1e-3 && ns <= 1e18;
+}
+
 /* 1 true, 0 false, -1 neither. */
 static int truth(const char *text)
 {
@@ -268,6 +297,24 @@ static int read_any(struct ws__results_reader *rd)
     return rc;
 }
 
+/* Nothing to take is no success: most likely it is the wrong file. */
+static int check_some(struct ws__results_reader *rd)
+{
+    const struct ws__results_report *rep = rd->report;
+    struct ws__loc loc = {.file = rd->text->file};
+
+    if (rep->used || rep->foreign)
+        return 0;
+    if (rep->left) {
+        ws__fail_at(rd->ctx, WS_EINVAL, &loc, "no row has '%.200s'",
+                    rd->spec->where);
+        return ws__hint(rd->ctx, "these cells were to select rows");
+    }
+    ws__fail_at(rd->ctx, WS_EPARSE, &loc, "no results in it");
+    return ws__hint(rd->ctx, "is it the right file, and was anything "
+                             "measured?");
+}
+
 static int read_source(struct ws_ctx *ctx, const struct ws__results_spec *spec,
                        struct ws__text_source *s, ws__result_fn *fn, void *user,
                        struct ws__results_report *report)
@@ -289,6 +336,8 @@ static int read_source(struct ws_ctx *ctx, const struct ws__results_spec *spec,
     rd->user = user;
     rd->report = report;
     rc = read_any(rd);
+    if (!rc)
+        rc = check_some(rd);
     ws__free(ctx, rd);
     return rc;
 }

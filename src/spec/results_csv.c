@@ -53,6 +53,7 @@ struct csv {
 
 static int more(struct csv *c)
 {
+    struct ws__loc loc = c->loc;
     char piece[16384];
     size_t got;
 
@@ -68,7 +69,8 @@ static int more(struct csv *c)
         return 0;
     if (c->line.failed != WS_ELIMIT)
         return c->line.failed;
-    ws__fail_at(c->rd->ctx, WS_ELIMIT, &c->loc, "a line of more than %zu bytes",
+    loc.line++; /* the one that is not whole yet */
+    ws__fail_at(c->rd->ctx, WS_ELIMIT, &loc, "a line of more than %zu bytes",
                 LINE_BYTES);
     return ws__hint(c->rd->ctx, "is it a CSV file?");
 }
@@ -325,12 +327,49 @@ static int find_where(struct csv *c)
     return 0;
 }
 
+/* Of a column that is read there must be one. */
+static int check_once(struct csv *c, int column)
+{
+    for (size_t i = (size_t)(column + 1); column >= 0 && i < c->ncolumn; i++)
+        if (!strcmp(c->name[i], c->name[column])) {
+            ws__fail_at(c->rd->ctx, WS_ESPEC, &c->loc,
+                        "columns %d and %zu are both called '%.100s'",
+                        column + 1, i + 1, c->name[column]);
+            return ws__hint(c->rd->ctx, "leave the one that is meant");
+        }
+    return 0;
+}
+
+static int check_columns(struct csv *c)
+{
+    const struct ws__kernel *k = c->rd->spec->kernel;
+
+    WS_TRY(check_once(c, c->time));
+    WS_TRY(check_once(c, c->status));
+    WS_TRY(check_once(c, c->reason));
+    WS_TRY(check_once(c, c->samples));
+    WS_TRY(check_once(c, c->build));
+    for (size_t p = 0; p < k->nparam; p++)
+        WS_TRY(check_once(c, c->param[p]));
+    for (size_t a = 0; k->op && a < k->op->naxis; a++)
+        WS_TRY(check_once(c, c->axis[a]));
+    for (size_t i = 0; i < c->nwhere; i++)
+        WS_TRY(check_once(c, c->where[i].column));
+    return 0;
+}
+
 static int read_header(struct csv *c)
 {
     int rc = next_line(c);
 
     if (rc <= 0)
         return rc;
+    if (strchr(c->line.data + c->at, '\r')) {
+        ws__fail_at(c->rd->ctx, WS_EPARSE, &c->loc,
+                    "a carriage return inside of the line of column names");
+        return ws__hint(c->rd->ctx, "lines end with a line feed, or with "
+                                    "both: convert the file");
+    }
     /* The mark that some programs put first. */
     if (!strncmp(c->line.data + c->at, "\xef\xbb\xbf", 3))
         c->at += 3;
@@ -347,7 +386,8 @@ static int read_header(struct csv *c)
     WS_TRY(find_time(c));
     find_others(c);
     WS_TRY(find_names(c));
-    return find_where(c);
+    WS_TRY(find_where(c));
+    return check_columns(c);
 }
 
 /* --- rows ------------------------------------------------------------------
@@ -425,11 +465,30 @@ static int bad_cell(struct csv *c, int column, const char *want)
 static int read_time(struct csv *c, int column, double unit, const char *text,
                      double *ns)
 {
-    if (ws__decimal_parse(text, ns) && *ns > 0 && isfinite(*ns * unit)) {
+    if (ws__decimal_parse(text, ns) && ws__results_is_time(*ns * unit)) {
         *ns *= unit;
         return 0;
     }
-    return bad_cell(c, column, "a time is a number above 0");
+    return bad_cell(c, column,
+                    "a time is a number above 0, of at most 30 "
+                    "years");
+}
+
+/* 0 or an empty cell: it is not known. */
+static int read_build(struct csv *c)
+{
+    const char *text = c->cell[c->build];
+    double build;
+
+    if (!*text)
+        return 0;
+    if (!ws__decimal_parse(text, &build) || !(build >= 0) ||
+        !(build * c->build_unit <= 1e18))
+        return bad_cell(c, c->build,
+                        "a time of building is a number, or "
+                        "nothing if it is not known");
+    c->rd->r.build_ns = (uint64_t)(build * c->build_unit);
+    return 0;
 }
 
 /* "12.5;12.7": the samples of one cell, also parted by spaces. */
@@ -455,16 +514,14 @@ static int read_samples(struct csv *c)
 static int read_figures(struct csv *c)
 {
     struct ws__result *r = &c->rd->r;
-    double build;
 
     r->verdict = WS__V_OK;
     if (c->status >= 0 && !ws__results_verdict(c->cell[c->status], &r->verdict))
         return bad_cell(c, c->status,
                         "known are ok and the failures that docs/formats.md "
                         "lists");
-    if (c->build >= 0 && ws__decimal_parse(c->cell[c->build], &build) &&
-        build > 0 && build * c->build_unit < 1e18)
-        r->build_ns = (uint64_t)(build * c->build_unit);
+    if (c->build >= 0)
+        WS_TRY(read_build(c));
     if (r->verdict != WS__V_OK) {
         r->reason = c->cell[c->reason >= 0 && *c->cell[c->reason] ? c->reason
                                                                   : c->status];

@@ -22,6 +22,7 @@
 
 #define DOCUMENT_MAX ((size_t)256 << 20)
 #define NS_A_MS 1e6
+#define A_TIME "a time is a number above 0, of at most 30 years"
 
 /* What a walk over the text finds without parsing it. */
 struct shape {
@@ -104,7 +105,8 @@ static int parse(struct ws__results_reader *rd, struct ws__buf *b, json_t **out)
         WS_TRY(ws__buf_puts(b, "}}"));
         rd->report->unfinished = true;
     }
-    *out = json_loadb(b->data, b->len, JSON_ALLOW_NUL, &e);
+    *out = json_loadb(b->data, b->len, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES,
+                      &e);
     if (*out)
         return 0;
     if (json_error_code(&e) == json_error_out_of_memory)
@@ -213,9 +215,8 @@ static int read_samples(struct ws__results_reader *rd, const char *entry,
     {
         double ns = json_number_value(v) * unit;
 
-        if (!json_is_number(v) || !(ns > 0) || !isfinite(ns))
-            return bad_entry(rd, entry, "a sample is no time",
-                             "a time is a number above 0");
+        if (!json_is_number(v) || !ws__results_is_time(ns))
+            return bad_entry(rd, entry, "a sample is no time", A_TIME);
         WS_TRY(ws__results_sample(rd, ns));
     }
     return 0;
@@ -253,11 +254,20 @@ static uint64_t wall_of(const json_t *v)
                           (uint64_t)strtoull(fraction, NULL, 10);
 }
 
-static uint64_t build_of(const json_t *v, double unit)
+/* 0, nothing, and Python's NaN (now ""): it is not known. */
+static int read_build(struct ws__results_reader *rd, const char *entry,
+                      const json_t *v, double unit)
 {
     double ns = json_number_value(v) * unit;
 
-    return ns > 0 && ns < 1e18 ? (uint64_t)ns : 0;
+    if (!v || json_is_null(v) || (json_is_string(v) && !json_string_length(v)))
+        return 0;
+    if (!json_is_number(v) || (json_number_value(v) != 0 && !(ns > 0)) ||
+        ns > 1e18)
+        return bad_entry(rd, entry, "its time of building is no time",
+                         "leave it out if it is not known");
+    rd->r.build_ns = (uint64_t)ns;
+    return 0;
 }
 
 static void begin_entry(struct ws__results_reader *rd)
@@ -293,9 +303,8 @@ static int read_outcome(struct ws__results_reader *rd, const char *entry,
     }
     r->verdict = WS__V_OK;
     r->figure_ns = json_number_value(time) * unit;
-    if (!(r->figure_ns > 0) || !isfinite(r->figure_ns))
-        return bad_entry(rd, entry, "it has no time",
-                         "a time is a number above 0");
+    if (!ws__results_is_time(r->figure_ns))
+        return bad_entry(rd, entry, "it has no time", A_TIME);
     return read_samples(rd, entry, samples, unit);
 }
 
@@ -308,7 +317,7 @@ static int cache_entry(struct ws__results_reader *rd, const char *key,
     begin_entry(rd);
     if (!json_is_object(e))
         return bad_entry(rd, key, "not an object", "is it a cache file?");
-    rd->r.build_ns = build_of(json_object_get(e, "compile_time"), NS_A_MS);
+    WS_TRY(read_build(rd, key, json_object_get(e, "compile_time"), NS_A_MS));
     rd->r.wall_ns = wall_of(json_object_get(e, "timestamp"));
     WS_TRY(read_outcome(rd, key, json_object_get(e, "time"),
                         json_object_get(e, "times"), NS_A_MS));
@@ -338,24 +347,48 @@ static int read_cache(struct ws__results_reader *rd, json_t *root)
     return 0;
 }
 
+/* A unit that is not known must not be taken for another one. */
+static int read_unit(struct ws__results_reader *rd, const char *entry,
+                     const json_t *v, double *unit)
+{
+    const char *u = json_string_value(v);
+    double ns = u ? ws__results_unit_word(u) : 0;
+    char what[80];
+
+    if (!v || json_is_null(v) || (u && !*u))
+        return 0;
+    if (ns > 0) {
+        *unit = ns;
+        return 0;
+    }
+    snprintf(what, sizeof(what), "unit of time '%.40s' is not known",
+             u ? u : "(no text)");
+    return bad_entry(rd, entry, what, "ns, us, ms, s, or their words");
+}
+
 /* The value measured as "time", or NULL; its own unit goes before *unit. */
-static const json_t *t4_time(const json_t *e, double *unit)
+static int t4_time(struct ws__results_reader *rd, const char *entry,
+                   const json_t *e, const json_t **time, double *unit)
 {
     const json_t *list = json_object_get(e, "measurements"), *m;
+    bool seen = false;
     size_t i;
 
+    *time = NULL;
     json_array_foreach(list, i, m)
     {
         const char *name = json_string_value(json_object_get(m, "name"));
-        const char *u = json_string_value(json_object_get(m, "unit"));
 
         if (!name || strcmp(name, "time") != 0)
             continue;
-        if (u && *u && ws__results_unit(u, strlen(u)) > 0)
-            *unit = ws__results_unit(u, strlen(u));
-        return json_object_get(m, "value");
+        if (seen)
+            return bad_entry(rd, entry, "two measurements are called 'time'",
+                             "which of them is meant?");
+        seen = true;
+        WS_TRY(read_unit(rd, entry, json_object_get(m, "unit"), unit));
+        *time = json_object_get(m, "value");
     }
-    return NULL;
+    return 0;
 }
 
 static int t4_entry(struct ws__results_reader *rd, const char *entry,
@@ -364,10 +397,11 @@ static int t4_entry(struct ws__results_reader *rd, const char *entry,
     const json_t *times = json_object_get(e, "times"), *build;
     const char *word = json_string_value(json_object_get(e, "invalidity"));
     double figure_unit = unit;
-    const json_t *time = t4_time(e, &figure_unit);
+    const json_t *time;
     enum ws__verdict verdict;
 
     begin_entry(rd);
+    WS_TRY(t4_time(rd, entry, e, &time, &figure_unit));
     if (!json_is_object(json_object_get(e, "configuration")))
         return bad_entry(rd, entry, "it has no configuration",
                          "are these T4 results?");
@@ -378,7 +412,7 @@ static int t4_entry(struct ws__results_reader *rd, const char *entry,
     build = json_object_get(times, "compilation");
     if (!build)
         build = json_object_get(times, "compilation_time");
-    rd->r.build_ns = build_of(build, unit);
+    WS_TRY(read_build(rd, entry, build, unit));
     rd->r.wall_ns = wall_of(json_object_get(e, "timestamp"));
     rd->r.verdict = verdict;
     if (verdict != WS__V_OK)
@@ -393,14 +427,15 @@ static int t4_unit(struct ws__results_reader *rd, const json_t *root,
                    double *unit)
 {
     struct ws__loc loc = {.file = rd->text->file};
-    const char *u = json_string_value(
-        json_object_get(json_object_get(root, "metadata"), "timeunit"));
+    const json_t *v =
+        json_object_get(json_object_get(root, "metadata"), "timeunit");
+    const char *u = json_string_value(v);
 
-    *unit = u ? ws__results_unit(u, strlen(u)) : NS_A_MS;
+    *unit = u ? ws__results_unit_word(u) : v ? 0 : NS_A_MS;
     if (*unit > 0)
         return 0;
     ws__fail_at(rd->ctx, WS_EPARSE, &loc, "unit of time '%.60s' is not known",
-                u);
+                u ? u : "(no text)");
     return ws__hint(rd->ctx, "milliseconds, microseconds, ...");
 }
 

@@ -56,6 +56,11 @@ int ws__results_missing(struct ws__results_reader *rd, const char *what,
 /* Names of a unit of time: ns a unit, or 0. */
 double ws__results_unit(const char *name, size_t n);
 
+/* The same of what people write as a unit, in any case of letters. */
+double ws__results_unit_word(const char *word);
+/* Can it be a time of a kernel or a build? A thousandth of a ns to 30 years. */
+bool ws__results_is_time(double ns);
+
 /* results_csv.c, results_json.c. `head`: what was read already. */
 int ws__results_csv(struct ws__results_reader *rd, struct ws__buf *head);
 int ws__results_json(struct ws__results_reader *rd, struct ws__buf *head);

@@ -229,6 +229,9 @@ static void where_and_samples(void **state)
     assert_int_equal(kept.r[0].nsample, 3);
     assert_true(kept.r[0].sample_ns[1] == 2e3);
     assert_int_equal(kept.r[0].build_ns, 1500000);
+    s.where = "pass=4";
+    assert_int_equal(parse_as(&s, "B,F,U,S,pass,time_us\n16,2,1,row,3,1\n"),
+                     WS_EINVAL);
     s.where = "nothing=1";
     assert_int_equal(parse_as(&s, "B,F,U,S,time_us\n"), WS_ESPEC);
     s.where = "B";
@@ -292,6 +295,37 @@ static void refused(void **state)
          "entry '0': 'invalidity' is missing or not known", WS_EPARSE, 0},
         {"{\"results\": [], \"metadata\": {\"timeunit\": \"days\"}}",
          "unit of time 'days' is not known", WS_EPARSE, 0},
+        {"{\"results\": [], \"metadata\": {\"timeunit\": 3}}",
+         "unit of time '(no text)' is not known", WS_EPARSE, 0},
+        {"{\"cache\": {\"a\": 1, \"a\": 1}}",
+         "no JSON: duplicate object key near '\"a\"'", WS_EPARSE, 1},
+        {"{\"cache\": {}}", "no results in it", WS_EPARSE, 0},
+        {"{\"results\": []}", "no results in it", WS_EPARSE, 0},
+        {"B,F,U,S,time_us\n", "no results in it", WS_EPARSE, 0},
+        {"B,F,U,S,time_us\r16,2,1,row,1\r",
+         "a carriage return inside of the line of column names", WS_EPARSE, 1},
+        {"B,F,U,S,time_us,B\n", "columns 1 and 6 are both called 'B'", WS_ESPEC,
+         1},
+        {"B,F,U,S,time_us,time_us\n",
+         "columns 5 and 6 are both called 'time_us'", WS_ESPEC, 1},
+        {"B,F,U,S,time_us,build_ms\n16,2,1,row,1,x\n",
+         "'x' in column 'build_ms'", WS_EPARSE, 2},
+        {"B,F,U,S,time_us,build_ms\n16,2,1,row,1,-1\n",
+         "'-1' in column 'build_ms'", WS_EPARSE, 2},
+        {"B,F,U,S,time_us,compile_ms\n16,2,1,row,1,1e300\n",
+         "'1e300' in column 'compile_ms'", WS_EPARSE, 2},
+        {"B,F,U,S,time_s\n16,2,1,row,1e10\n", "'1e10' in column 'time_s'",
+         WS_EPARSE, 2},
+        {"B,F,U,S,time_ns\n16,2,1,row,1e-4\n", "'1e-4' in column 'time_ns'",
+         WS_EPARSE, 2},
+        {"{\"cache\": {\"16\": {\"B\": 16, \"time\": 1, \"compile_time\": "
+         "-1}}}",
+         "entry '16': its time of building is no time", WS_EPARSE, 0},
+        {"{\"cache\": {\"16\": {\"B\": 16, \"time\": 1, "
+         "\"compile_time\": 1e300}}}",
+         "entry '16': its time of building is no time", WS_EPARSE, 0},
+        {"{\"cache\": {\"16\": {\"B\": 16, \"time\": 1e300}}}",
+         "entry '16': it has no time", WS_EPARSE, 0},
     };
 
     (void)state;
@@ -311,6 +345,56 @@ static void refused(void **state)
     "\"times\": [1, 2], \"GFLOP/s\": NaN, \"x\": -Infinity, "                  \
     "\"compile_time\": 2.5, "                                                  \
     "\"timestamp\": \"1970-01-01 01:00:01.500000+01:00\"}"
+
+/* Of one T4 result, with these members in its measurement and more of them. */
+static int parse_t4(const char *unit, const char *more)
+{
+    char text[600];
+
+    snprintf(text, sizeof(text),
+             "{\"results\": [{\"configuration\": {\"B\": 16, \"F\": 2, "
+             "\"U\": true, \"S\": \"row\"}, \"invalidity\": \"correct\", "
+             "\"measurements\": [{\"name\": \"time\", \"value\": 2%s}%s]}]}",
+             unit, more);
+    return parse(space, text);
+}
+
+static void t4_units(void **state)
+{
+    static const struct {
+        const char *unit;
+        double ns; /* 0: refused */
+    } cases[] = {
+        {"", 2e6},
+        {", \"unit\": \"\"", 2e6},
+        {", \"unit\": null", 2e6},
+        {", \"unit\": \"ns\"", 2},
+        {", \"unit\": \"usec\"", 2e3},
+        {", \"unit\": \"\xc2\xb5s\"", 2e3},
+        {", \"unit\": \"\xce\xbcs\"", 2e3},
+        {", \"unit\": \"MilliSeconds\"", 2e6},
+        {", \"unit\": \"Seconds\"", 2e9},
+        {", \"unit\": \"sec\"", 2e9},
+        {", \"unit\": \"bytes\"", 0},
+        {", \"unit\": \"a unit of a very long name\"", 0},
+        {", \"unit\": 3", 0},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < WS_COUNT(cases); i++) {
+        int rc = parse_t4(cases[i].unit, "");
+
+        assert_int_equal(rc, cases[i].ns > 0 ? 0 : WS_EPARSE);
+        if (!rc)
+            assert_true(kept.r[0].figure_ns == cases[i].ns);
+        else
+            assert_non_null(strstr(ws_ctx_error(ctx)->message, "entry '0'"));
+    }
+    assert_int_equal(parse_t4("", ", {\"name\": \"energy\", \"unit\": \"J\"}"),
+                     0);
+    assert_int_equal(parse_t4("", ", {\"name\": \"time\", \"value\": 3}"),
+                     WS_EPARSE);
+}
 
 static void cache_file(void **state)
 {
@@ -337,7 +421,8 @@ static void cache_file(void **state)
         assert_int_equal(kept.r[0].wall_ns, 1500000000u);
         config_is(0, "B=16,F=2.0,U=true,S=row");
     }
-    assert_int_equal(parse(space, "{\"device_name\": \"G\", \"cache\": {"), 0);
+    assert_int_equal(parse(space, "{\"device_name\": \"G\", \"cache\": {"),
+                     WS_EPARSE); /* begun, and nothing in it yet */
     assert_true(rep.unfinished);
     assert_int_equal(rep.used, 0);
     /* The callback ends the reading. */
@@ -449,7 +534,8 @@ static void files(void **state)
     assert_int_equal(ws__results_read(ctx, &s, "/tmp", keep, &kept, &rep),
                      WS_EINVAL);
     assert_int_equal(ws__fs_write(ctx, path, head, strlen(head)), 0);
-    assert_int_equal(ws__results_read(ctx, &s, path, keep, &kept, &rep), 0);
+    assert_int_equal(ws__results_read(ctx, &s, path, keep, &kept, &rep),
+                     WS_EPARSE);
     /* More than one read of rows, gzipped. */
     snprintf(big, sizeof(big), "%s", head);
     for (int i = 0; i < 20000; i++)
@@ -466,6 +552,7 @@ static void files(void **state)
     write_gz(path, big, sizeof(big), 4);
     assert_int_equal(ws__results_read(ctx, &s, path, keep, &kept, &rep),
                      WS_ELIMIT);
+    assert_int_equal(ws_ctx_error(ctx)->line, 1);
     /* A megabyte that unpacks to more than all limits. */
     memset(big, ' ', sizeof(big));
     big[0] = '{';
@@ -695,6 +782,7 @@ int main(void)
         cmocka_unit_test(axes),
         cmocka_unit_test(refused),
         cmocka_unit_test(cache_file),
+        cmocka_unit_test(t4_units),
         cmocka_unit_test(written_reads_back),
         cmocka_unit_test(files),
         cmocka_unit_test(torture),

@@ -40,6 +40,9 @@ sed 's/"format":1/"format":9/' "$tmp/old.jsonl" >"$tmp/newer.jsonl"
 expect "a newer format" 2 "$ws" trials "$tmp/gap.db" --import "$tmp/newer.jsonl"
 check "nothing is made of a bad file" "$ws" trials "$tmp/gap.db" --verify
 expect "no such store" 2 "$ws" trials "$tmp/no.db"
+expect "rows of no file" 2 "$ws" trials "$old" --where a=1
+check "it says why" err_has "go with --import"
+expect "a column of no file" 2 "$ws" trials "$old" --list --time-column x
 expect "one thing at a time" 2 "$ws" trials "$old" --verify --list
 mkdir -p "$tmp/project/.wavesmith"
 cp "$old" "$tmp/project/.wavesmith/store.db"
