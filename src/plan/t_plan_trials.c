@@ -309,7 +309,7 @@ static void test_export_failures(void **state)
     (void)state;
 
     for (long i = 1;; i++) {
-        assert_int_equal(ws__fs_write(ctx, file, "old", 3), 0);
+        assert_int_equal(ws__fs_write(ctx, file, "{old", 4), 0);
         ops.calls = 0;
         ops.fail_at = i;
         ws__fs_set_ops(&failing);
@@ -318,7 +318,7 @@ static void test_export_failures(void **state)
         assert_int_equal(ws__fs_read(ctx, file, 1 << 20, &text, &n), 0);
         if (rc) {
             assert_int_equal(rc, WS_EIO);
-            assert_true(!strcmp(text, "old") || n > 5000);
+            assert_true(!strcmp(text, "{old") || n > 5000);
         } else {
             assert_true(n > 5000);
         }

@@ -92,9 +92,9 @@ check "its result" out_has "1 results"
 expect "a run that is not there" 2 "$ws" trials "$tmp/two.db" --export "$tmp/n.csv" --spec "$tmp/space.json" --run 7
 check "is named" err_has "run 7"
 for f in t4 cache csv; do
-    expect "export as $f" 0 "$ws" trials "$tmp/r.db" --export "$tmp/r.$f" --format $f --spec "$tmp/space.json"
+    expect "export as $f" 0 "$ws" trials "$tmp/r.db" --export "$tmp/e.$f" --format $f --spec "$tmp/space.json"
     check "three results as $f" out_has "3 results"
-    expect "import of $f" 0 "$ws" trials "$tmp/$f.db" --import "$tmp/r.$f" --spec "$tmp/space.json" --device A100
+    expect "import of $f" 0 "$ws" trials "$tmp/$f.db" --import "$tmp/e.$f" --spec "$tmp/space.json" --device A100
     check "three trials of $f" out_has "3 new trials"
 done
 expect "t4 needs the specification" 2 "$ws" trials "$tmp/r.db" --export "$tmp/r.t4.json"
