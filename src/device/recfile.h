@@ -33,7 +33,8 @@ void ws__call_describe(const struct ws__call *c, char *out, size_t n);
 struct ws__recwriter {
     struct ws_ctx *ctx;
     char *path;
-    int fd; /* -1: none */
+    int fd;    /* -1: none */
+    bool made; /* the file, by this writer */
     uint64_t bytes;
     struct ws__buf record, content, packed;
 };

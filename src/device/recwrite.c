@@ -10,6 +10,9 @@
 
 #include <zlib.h>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/fs.h"
 
 #include "base/banned.h"
@@ -17,12 +20,14 @@
 #define FRAME_BYTES ((size_t)256 << 10)
 #define RECORD_MAX (WS__REC_READ_MAX + ((size_t)1 << 20))
 
+#define HEAD_BYTES 16
+
 static const char magic[8] = "wsrec\r\n\x1a";
 
 int ws__rec_open(struct ws_ctx *ctx, const char *path, bool make,
                  struct ws__recwriter *w)
 {
-    unsigned char head[16] = {0};
+    unsigned char head[HEAD_BYTES] = {0};
     int rc;
 
     *w = (struct ws__recwriter){.ctx = ctx, .fd = -1};
@@ -38,6 +43,7 @@ int ws__rec_open(struct ws_ctx *ctx, const char *path, bool make,
                              "give another name");
     }
     WS_TRY(ws__fs_begin(ctx, path, make, &w->fd));
+    w->made = make;
     if (!make)
         return 0;
     memcpy(head, magic, sizeof(magic));
@@ -215,10 +221,21 @@ int ws__rec_put(struct ws__recwriter *w, const struct ws__call *c, int rc,
     return w->content.len >= FRAME_BYTES ? flush(w) : 0;
 }
 
+/* A file without a record says nothing, and would be in the way of the next
+ * try, for a recording is never written over. */
+static void drop_empty(const struct ws__recwriter *w)
+{
+    struct stat st;
+
+    if (w->made && !stat(w->path, &st) && st.st_size <= HEAD_BYTES)
+        unlink(w->path);
+}
+
 int ws__rec_close(struct ws__recwriter *w)
 {
     int rc = flush(w), end = ws__fs_end(w->ctx, w->path, w->fd, true);
 
+    drop_empty(w);
     w->fd = -1;
     ws__buf_free(&w->record);
     ws__buf_free(&w->content);

@@ -345,6 +345,7 @@ int ws_trials_export(struct ws_ctx *ctx,
 
 struct bring {
     struct ws_ctx *ctx;
+    const struct ws_trials_import_opts *o;
     struct ws_spec *spec;
     size_t kernel;
     uint32_t first; /* workload */
@@ -352,7 +353,82 @@ struct bring {
     struct ws__run run;
     struct ws__identity id;
     uint64_t n;
+    struct once *once; /* results so far, by what they are about */
+    size_t nonce;      /* places; a power of two, or 0 */
 };
+
+struct once {
+    struct ws__hash key;
+    bool used;
+    uint32_t line;
+};
+
+static struct once *place(const struct bring *b, struct ws__hash key)
+{
+    size_t i = (size_t)key.lo & (b->nonce - 1);
+
+    while (b->once[i].used && !ws__hash_eq(b->once[i].key, key))
+        i = (i + 1) & (b->nonce - 1);
+    return &b->once[i];
+}
+
+static int more_places(struct bring *b)
+{
+    struct once *was = b->once;
+    size_t n = b->nonce;
+    struct once *next = ws__alloc(b->ctx, n ? n * 2 : 64, sizeof(*next));
+
+    if (!next)
+        return WS_ENOMEM;
+    b->once = next;
+    b->nonce = n ? n * 2 : 64;
+    for (size_t i = 0; i < n; i++)
+        if (was[i].used)
+            *place(b, was[i].key) = was[i];
+    ws__free(b->ctx, was);
+    return 0;
+}
+
+static int twice(struct bring *b, const struct ws__result *r, uint32_t first)
+{
+    struct ws__loc loc = {.file = b->o->file, .line = r->line};
+    struct ws__buf config;
+    int rc;
+
+    ws__buf_init(&config, b->ctx, 1 << 16);
+    rc = ws__config_print(&config, &b->spec->s->kernel[b->kernel], &r->config);
+    if (rc >= 0) {
+        rc = ws__fail_at(b->ctx, WS_ESPEC, &loc,
+                         "a second result of '%.600s' on one workload",
+                         config.data ? config.data : "");
+        if (first)
+            ws__hint(b->ctx,
+                     "the first is in line %u; select one of each: "
+                     "--where COLUMN=VALUE",
+                     first);
+        else
+            ws__hint(b->ctx, "is a parameter of the file missing in the "
+                             "space?");
+    }
+    ws__buf_free(&config);
+    return rc;
+}
+
+/* Which of two results is meant nobody can tell, so there may be one. */
+static int check_once(struct bring *b, const struct ws__result *r)
+{
+    struct ws__hash key = {r->workload, 3};
+    struct once *at;
+
+    if ((b->n + 1) * 2 > b->nonce)
+        WS_TRY(more_places(b));
+    key = ws__hash_mix(key, &r->config, sizeof(r->config));
+    at = place(b, key);
+    if (at->used)
+        return twice(b, r, at->line);
+    *at = (struct once){.key = key, .used = true, .line = r->line};
+    return 0;
+}
 
 /* What a candidate is: as recordings look for it. A kernel without a source is
  * its config, and without an op there is no workload to tell. */
@@ -392,6 +468,7 @@ static int on_result(void *user, const struct ws__result *r)
     struct ws__trial t;
     int rc;
 
+    WS_TRY(check_once(b, r));
     memset(&q, 0, sizeof(q));
     memset(&t, 0, sizeof(t));
     q.id = ++b->n;
@@ -482,7 +559,7 @@ static int bring_results(struct ws_ctx *ctx,
                          const struct ws_trials_import_opts *o,
                          struct ws_trials_imported *out, struct ws__import **in)
 {
-    struct bring b = {.ctx = ctx, .spec = o->spec};
+    struct bring b = {.ctx = ctx, .o = o, .spec = o->spec};
     struct ws__spec *s = o->spec->s;
     struct ws__results_report report;
     struct ws__results_spec rs;
@@ -503,6 +580,7 @@ static int bring_results(struct ws_ctx *ctx,
     rc = describe(&b);
     if (rc >= 0)
         rc = ws__results_read(ctx, &rs, o->file, on_result, &b, &report);
+    ws__free(ctx, b.once);
     if (rc < 0) {
         ws__import_free(b.in);
         return rc;
@@ -555,7 +633,10 @@ int ws_trials_import(struct ws_ctx *ctx,
         out->values = c.values;
         out->matched = c.matched;
     }
-    ws__store_close(s);
+    if (rc < 0)
+        ws__store_discard(s); /* nothing new stays of what was refused */
+    else
+        ws__store_close(s);
     ws__import_free(in);
     return rc < 0 ? rc : 0;
 }

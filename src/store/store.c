@@ -11,6 +11,7 @@
  */
 #include "store/store_db.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -71,6 +72,33 @@ static int connect_and_check(struct ws__store *s)
     return ws__store_set_up(s);
 }
 
+static void remove_files(const struct ws__store *s)
+{
+    static const char *const ends[] = {"-wal", "-shm", ""};
+    struct ws__buf name;
+
+    ws__buf_init(&name, s->ctx, 1 << 16);
+    for (size_t i = 0; i < WS_COUNT(ends); i++) {
+        name.len = 0;
+        if (ws__buf_printf(&name, "%s%s", s->path, ends[i]) >= 0)
+            unlink(name.data);
+    }
+    ws__buf_free(&name);
+}
+
+/* A full disk leaves a file of no bytes, which would be no store either. */
+static void drop_unfilled(struct ws__store *s)
+{
+    struct ws_error why = s->ctx->err;
+    struct stat st;
+
+    if (!s->made || stat(s->path, &st) < 0 || st.st_size)
+        return;
+    ws__store_disconnect(s);
+    remove_files(s);
+    s->ctx->err = why;
+}
+
 int ws__store_open(struct ws_ctx *ctx, const char *path, bool read_only,
                    struct ws__store **out)
 {
@@ -96,9 +124,12 @@ int ws__store_open(struct ws_ctx *ctx, const char *path, bool read_only,
         ws__fail(ctx, WS_ENOENT, "there is no store '%s'", path);
         rc = ws__hint(ctx, "measure something first, or check the path");
     }
-    if (rc >= 0)
+    if (rc >= 0) {
+        s->made = !read_only && !ws__fs_exists(s->path);
         rc = connect_and_check(s);
+    }
     if (rc < 0) {
+        drop_unfilled(s);
         ws__store_close(s);
         return rc;
     }
@@ -115,6 +146,24 @@ void ws__store_close(struct ws__store *s)
     ws__store_disconnect(s);
     ws__free(s->ctx, s->path);
     ws__free(s->ctx, s);
+}
+
+void ws__store_discard(struct ws__store *s)
+{
+    struct ws_ctx *ctx = s ? s->ctx : NULL;
+    struct ws_error why;
+    uint64_t trials, runs;
+
+    if (!s)
+        return;
+    why = ctx->err;
+    if (s->made && ws__store_count(s, &trials, &runs) >= 0 && !trials &&
+        !runs) {
+        ws__store_disconnect(s);
+        remove_files(s);
+    }
+    ws__store_close(s);
+    ctx->err = why;
 }
 
 int ws__store_set_identity(struct ws__store *s, const struct ws__identity *id)

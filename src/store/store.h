@@ -18,6 +18,8 @@ struct ws__store;
 int ws__store_open(struct ws_ctx *ctx, const char *path, bool read_only,
                    struct ws__store **out);
 void ws__store_close(struct ws__store *s);
+/* Closes; a file that this opening made and that holds no run goes away. */
+void ws__store_discard(struct ws__store *s);
 struct ws__journal ws__store_journal(struct ws__store *s);
 /* Who measures: put into identity columns of the trials that follow. */
 int ws__store_set_identity(struct ws__store *s, const struct ws__identity *id);

@@ -173,6 +173,7 @@ struct ws__store {
     sqlite3 *db;
     char *path;
     bool read_only;
+    bool made;        /* the file was not there before */
     int64_t format;   /* of the file; below ours only if read_only */
     int64_t identity; /* row of the measurer; 0: none told */
     uint64_t token;   /* tells our locks from those of other handles */

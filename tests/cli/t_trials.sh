@@ -38,7 +38,14 @@ expect "a gap" 2 "$ws" trials "$tmp/gap.db" --import "$tmp/gap.jsonl"
 check "its line" err_has "gap.jsonl:2:"
 sed 's/"format":1/"format":9/' "$tmp/old.jsonl" >"$tmp/newer.jsonl"
 expect "a newer format" 2 "$ws" trials "$tmp/gap.db" --import "$tmp/newer.jsonl"
-check "nothing is made of a bad file" "$ws" trials "$tmp/gap.db" --verify
+check "nothing is made of a bad file" [ ! -e "$tmp/gap.db" ]
+check "nor beside it" [ ! -e "$tmp/gap.db-wal" ]
+sed '2s/"part":0,"kernel":[0-9]*/"part":0,"kernel":9/' "$tmp/old.jsonl" >"$tmp/unfit.jsonl"
+expect "no answer to its question" 2 "$ws" trials "$tmp/gap.db" --import "$tmp/unfit.jsonl"
+check "the line of it" err_has "unfit.jsonl:2: its kernel is not the question's"
+check "still nothing" [ ! -e "$tmp/gap.db" ]
+expect "a store that was there stays" 2 "$ws" trials "$tmp/new.db" --import "$tmp/unfit.jsonl"
+expect "as it was" 0 "$ws" trials "$tmp/new.db" --verify
 expect "no such store" 2 "$ws" trials "$tmp/no.db"
 expect "rows of no file" 2 "$ws" trials "$old" --where a=1
 check "it says why" err_has "go with --import"
@@ -60,6 +67,11 @@ cat >"$tmp/space.json" <<'J'
  {"Name": "BN", "Type": "int", "Values": "[8, 16]", "Default": 8}]}}
 J
 printf 'BM,BN,time_ms\n16,8,1.5\n32,8,1.25\n64,16,0.75\n128,8,9\n' >"$tmp/r.csv"
+printf 'BM,BN,time_ms\n16,8,1.5\n32,8,1.25\n16.0,8,2\n' >"$tmp/two.csv"
+expect "one result twice" 2 "$ws" trials "$tmp/two.db" --import "$tmp/two.csv" --spec "$tmp/space.json" --device G
+check "its line" err_has "two.csv:4: a second result of 'BM=16,BN=8'"
+check "the line of the first" err_has "first is in line 2"
+check "no store of it" [ ! -e "$tmp/two.db" ]
 expect "a matrix without a device" 2 "$ws" trials "$tmp/r.db" --import "$tmp/r.csv" --spec "$tmp/space.json"
 check "it says what is missing" err_has "--device"
 expect "a matrix" 0 "$ws" trials "$tmp/r.db" --import "$tmp/r.csv" --spec "$tmp/space.json" --device "A100"
