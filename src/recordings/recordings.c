@@ -13,6 +13,8 @@
  * pair is answered by two recorded trials that share a block, which here says
  * only that they were asked for together.
  */
+#include <math.h>
+
 #include "recordings/recordings.h"
 
 #include "base/fs.h"
@@ -342,6 +344,15 @@ int ws__recordings_add_file(struct ws__recordings *r, const char *path,
 /* --- from a store ----------------------------------------------------------
  */
 
+/* A store may have been edited: what cannot be a time answers nothing. */
+static bool has_times(const struct ws__trial *t)
+{
+    for (size_t i = 0; i < t->nsample; i++)
+        if (!isfinite(t->sample_ns[i]) || !(t->sample_ns[i] > 0))
+            return false;
+    return t->nsample > 0;
+}
+
 int ws__recordings_add_trial(struct ws__recordings *r,
                              const struct ws__trial *t)
 {
@@ -353,7 +364,7 @@ int ws__recordings_add_trial(struct ws__recordings *r,
     const struct row *was = find(r, row.key);
 
     if (t->block || t->verdict == WS__V_NONE ||
-        (t->verdict == WS__V_OK && !t->nsample) ||
+        (t->verdict == WS__V_OK && !has_times(t)) ||
         (was && was->effort > row.effort))
         return 0;
     r->has_trials = true;

@@ -255,7 +255,7 @@ static void stored_trials(void **state)
     struct ws__recordings *r;
     struct ws__question q = {.id = 1, .a = of(1), .workload = 1};
     struct ws__trial t[2], s;
-    double ns[4] = {10, 20, 30, 40};
+    double ns[4] = {10, 20, 30, 40}, none = -1;
 
     (void)state;
     assert_int_equal(ws__recordings_new(ctx, gemm->kernel, 1, work, 2, &r), 0);
@@ -265,6 +265,8 @@ static void stored_trials(void **state)
     assert_int_equal(ws__recordings_add_trial(r, &s), 0);
     s = stored(1, 1, WS__CONFIRM, &ns[1]); /* of a pair */
     s.block = 9;
+    assert_int_equal(ws__recordings_add_trial(r, &s), 0);
+    s = stored(1, 1, WS__CONFIRM, &none); /* of no time */
     assert_int_equal(ws__recordings_add_trial(r, &s), 0);
     s = stored(2, 0, WS__SCREEN, &ns[2]);
     assert_int_equal(ws__recordings_add_trial(r, &s), 0);
