@@ -122,6 +122,9 @@ int ws__parts_config(const struct ws__parts *p, const struct ws__candidate *c,
 /* NULL: there is none of this number. */
 const struct ws__part_workload *ws__parts_workload(const struct ws__parts *p,
                                                    uint32_t workload);
+/* May a trial have this number? A space without an op has one workload that is
+ * not described. */
+bool ws__parts_has_workload(const struct ws__parts *p, uint32_t workload);
 /* Writes them, or what changed in them (a workload's name). */
 int ws__store_describe(struct ws__store *s, const struct ws__parts *p);
 /* 1 found: to be freed; 0: not known. */

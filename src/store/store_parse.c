@@ -563,11 +563,12 @@ static int check_words(const struct line *l, const struct ws__import *in,
     WS_TRY(check_word(l, doc, "verdict", ws__verdict_key(r->trial.verdict)));
     if (!p)
         return 0;
-    w = ws__parts_workload(p, r->trial.workload);
-    if (!w)
+    if (!ws__parts_has_workload(p, r->trial.workload))
         return bad(l, "the specification has no workload %u",
                    (unsigned)r->trial.workload);
-    WS_TRY(check_word(l, doc, "workload", w->axes));
+    w = ws__parts_workload(p, r->trial.workload);
+    if (w)
+        WS_TRY(check_word(l, doc, "workload", w->axes));
     ws__buf_init(&b, l->ctx, 1 << 20);
     rc = ws__parts_config(p, &r->trial.candidate, &b);
     if (!rc) {

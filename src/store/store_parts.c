@@ -141,6 +141,11 @@ const struct ws__part_workload *ws__parts_workload(const struct ws__parts *p,
     return workload < p->nworkload ? &p->workload[workload] : NULL;
 }
 
+bool ws__parts_has_workload(const struct ws__parts *p, uint32_t workload)
+{
+    return workload < p->nworkload || (!p->nworkload && !workload);
+}
+
 /* --- as text ------------------------------------------------------------- */
 
 static void print_kernel(struct ws__buf *b, const struct ws__part_kernel *k)

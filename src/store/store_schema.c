@@ -316,7 +316,7 @@ static int check_numbers(struct seen *seen, const struct ws__store_row *row)
     rc = ws__parts_config(p, &row->trial.candidate, &b);
     ws__buf_free(&b);
     WS_TRY(rc);
-    if (rc && ws__parts_workload(p, row->trial.workload))
+    if (rc && ws__parts_has_workload(p, row->trial.workload))
         return 0;
     return ws__store_damaged(seen->s,
                              "trial %llu is of no kernel, config or workload "

@@ -94,7 +94,7 @@ check "it is as it was" [ "$(sql "$tmp/other.db" "select x from mine")" = 1 ]
 "$ws" tune "$spec" --strategy grid --budget 16 --seed 9 --device opencl:0 --store "$tmp/two.db" >/dev/null 2>&1 &
 first=$!
 for i in $(seq 100); do [ "$(sql "$tmp/two.db" "select count(*) from trial")" -gt 0 ] && break; sleep 0.1; done
-expect "a second tune of the same" 3 "$ws" tune "$spec" --strategy grid --budget 16 --seed 9 --device opencl:0 --store "$tmp/two.db"
+expect "a second tune of the same" 4 "$ws" tune "$spec" --strategy grid --budget 16 --seed 9 --device opencl:0 --store "$tmp/two.db"
 check "the first is named" err_has "$first"
 # One of its workers is killed: it goes on with another.
 kill -9 "$(pgrep -P $first -f wavesmith-worker | head -n 1)" 2>/dev/null

@@ -281,7 +281,7 @@ static void refused(void **state)
     o.pack = NULL;
     o.where = "pass=4";
     assert_int_equal(ws_tune(spec, &o, &r), WS_EINVAL);
-    assert_non_null(strstr(e->message, "holds nothing"));
+    assert_non_null(strstr(e->message, "no row has 'pass=4'"));
     o.where = NULL;
     o.recordings = "tests/data/h200/none.csv";
     assert_int_equal(ws_tune(spec, &o, &r), WS_ENOENT);

@@ -164,7 +164,8 @@ static void clean(void)
         char path[400];
 
         snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
-        unlink(path);
+        if (unlink(path) && errno == EISDIR)
+            rmdir(path); /* where workers compile */
     }
     if (d)
         closedir(d);
