@@ -447,6 +447,7 @@ static void waits_for_its_turn(void **state)
 
     (void)state;
     assert_non_null(mkdtemp(dir));
+    ws__free(ctx, ctx->turn_dir);
     ctx->turn_dir = ws__strdup(ctx, dir);
     m = open_or_skip(c);
     if (!m)
