@@ -302,20 +302,13 @@ static int check_pack(struct tune *t)
     return ws__hint(t->ctx, "leave out --out");
 }
 
-/* Callers built before the field was there trust nothing. */
-static bool trusts(const struct ws_tune_opts *o)
-{
-    return o->size > offsetof(struct ws_tune_opts, trust_python) &&
-           o->trust_python;
-}
-
 static int open_devices(struct tune *t)
 {
     const struct ws_tune_opts *o = t->o;
     const struct ws__spec *s = t->spec->s;
     struct ws__measure_opts mo = {.builders = o->builders,
                                   .seed = o->seed,
-                                  .trust_python = trusts(o)};
+                                  .trust_python = o->trust_python};
 
     WS_TRY(ws__plan_measure_opts(t->spec, o->cache, &mo));
     WS_TRY(ws__fs_mkdirs(t->ctx, t->spec->project));
