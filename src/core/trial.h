@@ -66,7 +66,9 @@ struct ws__resources {
     uint64_t binary_bytes, build_ns;
     uint32_t registers, spill_bytes, shared_bytes, private_bytes;
     uint32_t max_threads;
-    struct ws__hash binary; /* of the compiled candidate */
+    uint32_t blocks_per_unit; /* of the first launch, that a unit holds at
+                                 once; occupancy */
+    struct ws__hash binary;   /* of the compiled candidate */
 };
 
 struct ws__trial {

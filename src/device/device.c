@@ -23,6 +23,14 @@ const struct ws__device_ops *ws__device_find(const char *family)
     return NULL;
 }
 
+void ws__built_free(struct ws_ctx *ctx, struct ws__built *b)
+{
+    ws__free(ctx, b->log);
+    ws__free(ctx, b->image);
+    ws__free(ctx, b->symbol);
+    memset(b, 0, sizeof(*b));
+}
+
 int ws__device_list_add(struct ws_ctx *ctx, struct ws__device_list *list,
                         const struct ws__device_info *info)
 {

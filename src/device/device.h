@@ -50,10 +50,11 @@ struct ws__build {
     enum ws__dialect dialect;
     const char *const *entry; /* kernels that must exist */
     size_t nentry;
-    /* The launches that will follow, so that members that compile at the
-     * first launch do it now, and a kernel that hangs or crashes is found
-     * here: each is run once on zeroed buffers of these sizes (0: the tensor
-     * is not bound). Errors then are those of a launch, not WS_EBUILD. */
+    /* The launches that will follow: what resources are asked for. With
+     * `rehearse`, so that members that compile at the first launch do it now,
+     * and a kernel that hangs or crashes is found here, each is run once on
+     * zeroed buffers of these sizes (0: the tensor is not bound). Errors then
+     * are those of a launch, not WS_EBUILD. */
     const struct ws__plan_launch *hint;
     size_t nhint;
     const uint64_t *tensor_bytes, *scratch_bytes; /* by the hints' index */
@@ -64,12 +65,24 @@ struct ws__build {
      * launches go on saying the expression. */
     const void *binary;
     size_t binary_bytes;
+    bool rehearse;
+    /* Only the compiler: its result goes to the cache on disk, the module is
+     * 0. A hint; members that cannot build as ever. */
+    bool compile_only;
+    bool want_image; /* what can be loaded without a compiler, to be kept */
 };
 
+/* All but the module by ws__built_free. */
 struct ws__built {
-    uint32_t module;
+    uint32_t module; /* 0: compile_only */
     struct ws__resources res;
-    char *log; /* compiler's words, may be NULL; ws__free */
+    char *log; /* compiler's words, may be NULL */
+    /* With want_image, where the member has such a thing; else NULL. */
+    void *image;
+    size_t image_bytes;
+    char **symbol; /* the build's entries as the image names them: nentry
+                      strings, in one block with them; NULL: no image */
+    size_t nsymbol;
 };
 
 /* What a compiler says of a kernel in a source. */
@@ -140,12 +153,23 @@ struct ws__dev_batch {
     uint64_t flush_bytes; /* cold: a buffer of this size is written before
                              each sample; 0: none */
     uint64_t limit_ns;    /* stop after the round in which this is spent */
+    bool graph; /* launch by replaying a recorded graph, where there is such a
+                   thing; else one by one */
+};
+
+/* Why a device ran slower than it could while a sample was taken. */
+enum {
+    WS__SLOW_POWER = 1,   /* at its power limit */
+    WS__SLOW_THERMAL = 2, /* too hot */
+    WS__SLOW_HARDWARE = 4 /* a brake from outside: power supply, sensors */
 };
 
 struct ws__dev_sample {
     double ns; /* of one launch of the sequence */
     uint32_t prog, set, round;
-    uint64_t hash; /* over the seq's hash list; 0 without */
+    uint64_t hash;   /* over the seq's hash list; 0 without */
+    uint32_t mhz;    /* clock of the units after the sample; 0: unknown */
+    uint32_t slowed; /* WS__SLOW_* */
 };
 
 /* Per-call failures of a candidate: WS_EBUILD, WS_ELAUNCH, WS_EDEVMEM,
@@ -213,6 +237,8 @@ struct ws__device_ops {
 extern const struct ws__device_ops *const ws__device_table[];
 
 const struct ws__device_ops *ws__device_find(const char *family); /* or NULL */
+
+void ws__built_free(struct ws_ctx *ctx, struct ws__built *b);
 
 /* For probes: appends a copy. */
 int ws__device_list_add(struct ws_ctx *ctx, struct ws__device_list *list,

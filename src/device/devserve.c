@@ -112,10 +112,8 @@ static int serve_build(struct server *s, struct ws__reader *r)
     memset(&built, 0, sizeof(built));
     WS_TRY(ws__get_build(r, &s->arena, &build));
     rc = s->ops->build(s->dev, &build, &built);
-    ws__put_u32(&s->out, built.module);
-    ws__put_str(&s->out, built.log);
-    ws__put_blob(&s->out, &built.res, sizeof(built.res));
-    ws__free(s->ctx, built.log);
+    ws__put_built(&s->out, &built);
+    ws__built_free(s->ctx, &built);
     return rc;
 }
 

@@ -142,6 +142,9 @@ void ws__put_build(struct ws__buf *b, const struct ws__build *build)
     put_array(b, build->tensor_bytes, build->ntensor, sizeof(uint64_t));
     put_array(b, build->scratch_bytes, build->nscratch, sizeof(uint64_t));
     put_array(b, build->binary, build->binary_bytes, 1);
+    ws__put_u32(b, (uint32_t)build->rehearse |
+                       (uint32_t)build->compile_only << 1 |
+                       (uint32_t)build->want_image << 2);
 }
 
 static int get_hints(struct ws__reader *r, struct ws__arena *a,
@@ -168,6 +171,7 @@ int ws__get_build(struct ws__reader *r, struct ws__arena *a,
                   struct ws__build *out)
 {
     const void *p;
+    uint32_t flags;
 
     memset(out, 0, sizeof(*out));
     out->source = ws__get_str(r);
@@ -180,6 +184,10 @@ int ws__get_build(struct ws__reader *r, struct ws__arena *a,
     WS_TRY(get_array(r, a, sizeof(uint64_t), &p, &out->nscratch));
     out->scratch_bytes = p;
     WS_TRY(get_array(r, a, 1, &out->binary, &out->binary_bytes));
+    flags = ws__get_u32(r);
+    out->rehearse = flags & 1;
+    out->compile_only = flags & 2;
+    out->want_image = flags & 4;
     return r->bad || !out->source ? bad(a) : 0;
 }
 
@@ -249,9 +257,80 @@ void ws__put_batch(struct ws__buf *b, const struct ws__dev_batch *batch)
     ws__put_u32(b, batch->inner);
     ws__put_u64(b, batch->flush_bytes);
     ws__put_u64(b, batch->limit_ns);
+    ws__put_u32(b, batch->graph);
     ws__put_u32(b, (uint32_t)(batch->nprog * batch->nset));
     for (size_t i = 0; i < batch->nprog * batch->nset; i++)
         put_seq(b, &batch->prog[i]);
+}
+
+void ws__put_built(struct ws__buf *b, const struct ws__built *built)
+{
+    ws__put_u32(b, built->module);
+    ws__put_str(b, built->log);
+    ws__put_blob(b, &built->res, sizeof(built->res));
+    ws__put_blob(b, built->image, built->image_bytes);
+    put_strings(b, (const char *const *)built->symbol, built->nsymbol);
+}
+
+/* Strings and the list of them in one block. */
+static int keep_strings(struct ws_ctx *ctx, const char *const *from, size_t n,
+                        char ***out)
+{
+    size_t bytes = n * sizeof(*from);
+    char **list, *text;
+
+    for (size_t i = 0; i < n; i++)
+        bytes += strlen(from[i]) + 1;
+    list = ws__alloc(ctx, bytes, 1);
+    if (!list)
+        return WS_ENOMEM;
+    text = (char *)(list + n);
+    for (size_t i = 0; i < n; i++) {
+        list[i] = text;
+        text = stpcpy(text, from[i]) + 1;
+    }
+    *out = list;
+    return 0;
+}
+
+static int keep_built(struct ws__arena *a, const char *log, const void *image,
+                      const char *const *symbol, struct ws__built *out)
+{
+    if (log && !(out->log = ws__strdup(a->ctx, log)))
+        return WS_ENOMEM;
+    if (!out->image_bytes)
+        return 0;
+    out->image = ws__alloc(a->ctx, out->image_bytes, 1);
+    if (!out->image)
+        return WS_ENOMEM;
+    memcpy(out->image, image, out->image_bytes);
+    return keep_strings(a->ctx, symbol, out->nsymbol, &out->symbol);
+}
+
+int ws__get_built(struct ws__reader *r, struct ws__arena *a,
+                  struct ws__built *out)
+{
+    const char *const *symbol;
+    const char *log;
+    const void *image;
+    int rc;
+
+    memset(out, 0, sizeof(*out));
+    out->module = ws__get_u32(r);
+    log = ws__get_str(r);
+    get_struct(r, &out->res, sizeof(out->res));
+    image = ws__get_blob(r, &out->image_bytes);
+    WS_TRY(get_strings(r, a, &symbol, &out->nsymbol));
+    if (r->bad)
+        return bad(a);
+    rc = keep_built(a, log, image, symbol, out);
+    if (rc < 0) {
+        uint32_t module = out->module;
+
+        ws__built_free(a->ctx, out);
+        out->module = module; /* the caller unloads it */
+    }
+    return rc;
 }
 
 int ws__get_batch(struct ws__reader *r, struct ws__arena *a,
@@ -268,6 +347,7 @@ int ws__get_batch(struct ws__reader *r, struct ws__arena *a,
     out->inner = ws__get_u32(r);
     out->flush_bytes = ws__get_u64(r);
     out->limit_ns = ws__get_u64(r);
+    out->graph = ws__get_u32(r);
     WS_TRY(get_count(r, a, 8, sizeof(*seq), &p, &n));
     seq = p;
     for (size_t i = 0; i < n; i++)

@@ -42,6 +42,11 @@ void ws__get_info(struct ws__reader *r, struct ws__device_info *info);
 void ws__put_build(struct ws__buf *b, const struct ws__build *build);
 void ws__put_batch(struct ws__buf *b, const struct ws__dev_batch *batch);
 
+void ws__put_built(struct ws__buf *b, const struct ws__built *built);
+/* Owned by the caller. After a failure only the module is set. */
+int ws__get_built(struct ws__reader *r, struct ws__arena *a,
+                  struct ws__built *out);
+
 /* Results point into the arena and the reader's buffer. WS_EPROTO, ENOMEM. */
 int ws__get_build(struct ws__reader *r, struct ws__arena *a,
                   struct ws__build *out);

@@ -402,27 +402,23 @@ static int isolate_build(void *dev, const struct ws__build *b,
 {
     struct isolate *d = dev;
     struct ws__reader r;
-    const char *log;
-    const void *res;
-    size_t n;
+    struct ws__arena a;
+    int rc;
 
     memset(out, 0, sizeof(*out));
     begin(d);
     ws__put_build(&d->out, b);
     WS_TRY(call(d, WS__DEV_BUILD, "building", -1, d->limit_ns, &r));
-    out->module = ws__get_u32(&r);
-    log = ws__get_str(&r);
-    res = ws__get_blob(&r, &n);
-    if (n != sizeof(out->res))
-        r.bad = true;
-    WS_TRY(check_end(d, &r, "build"));
-    memcpy(&out->res, res, n);
-    if (log && !(out->log = ws__strdup(d->ctx, log))) {
+    ws__arena_init(&a, d->ctx);
+    rc = ws__get_built(&r, &a, out);
+    ws__arena_free(&a);
+    if (rc == WS_EPROTO)
+        return lose(d, rc, "build", 0);
+    if (rc < 0 && out->module)
         isolate_unload(d, out->module);
+    if (rc < 0)
         out->module = 0;
-        return WS_ENOMEM;
-    }
-    return 0;
+    return rc;
 }
 
 static void isolate_release(void *dev, uint32_t buffer)

@@ -48,8 +48,8 @@ static struct ws__hash mix_build(struct ws__hash h, const struct ws__build *b)
     h = mix_strings(h, b->option, b->noption);
     h = ws__hash_u64(h, (uint64_t)b->dialect);
     h = mix_strings(h, b->entry, b->nentry);
-    h = ws__hash_u64(h, b->hint ? b->nhint : 0);
-    for (size_t i = 0; b->hint && i < b->nhint; i++)
+    h = ws__hash_u64(h, b->hint && b->rehearse ? b->nhint : 0);
+    for (size_t i = 0; b->hint && b->rehearse && i < b->nhint; i++)
         h = mix_hint(h, &b->hint[i]);
     h = mix_words(h, b->tensor_bytes, b->tensor_bytes ? b->ntensor : 0);
     return mix_words(h, b->scratch_bytes, b->scratch_bytes ? b->nscratch : 0);
@@ -97,6 +97,8 @@ static struct ws__hash mix_batch(struct ws__hash h,
     h = ws__hash_u64(ws__hash_u64(h, b->first_round), b->rounds);
     h = ws__hash_u64(ws__hash_u64(h, b->inner), b->flush_bytes);
     h = ws__hash_u64(h, b->limit_ns);
+    if (b->graph)
+        h = ws__hash_u64(h, 1);
     for (size_t i = 0; i < b->nprog * b->nset; i++)
         h = mix_seq(h, &b->prog[i]);
     return h;

@@ -17,7 +17,7 @@
 #include "base/spawn.h"
 #include "device/shim.h"
 
-#define WS__REC_VERSION 1u
+#define WS__REC_VERSION 2u /* 1: without occupancy and clocks; is read */
 /* Recordings are for small shapes: a read of one buffer, a file. */
 #define WS__REC_READ_MAX ((size_t)64 << 20)
 #define WS__REC_FILE_MAX ((size_t)256 << 20)
@@ -68,6 +68,7 @@ struct ws__recreader {
     struct ws__buf content;
     size_t at;       /* in content */
     uint64_t number; /* of the record read last, from 1 */
+    uint32_t version;
 };
 
 /* Over the bytes of a file, which must outlive it. WS_ECORRUPT, WS_EVERSION.

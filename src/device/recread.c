@@ -38,10 +38,12 @@ int ws__recreader_open(struct ws_ctx *ctx, const char *path, const void *data,
         return ws__hint(ctx, "recordings are made by the device "
                              "'record:FILE:DEVICE'");
     }
-    if (p[sizeof(magic)] != WS__REC_VERSION) {
+    r->version = p[sizeof(magic)];
+    if (!r->version || r->version > WS__REC_VERSION) {
         ws__fail(ctx, WS_EVERSION, "'%s' is a recording of version %u", path,
                  (unsigned)p[sizeof(magic)]);
-        return ws__hint(ctx, "this program reads version %u", WS__REC_VERSION);
+        return ws__hint(ctx, "this program reads up to version %u",
+                        WS__REC_VERSION);
     }
     r->p = p + HEAD_BYTES;
     r->end = p + n;
@@ -203,7 +205,8 @@ int ws__rec_info(struct ws__recreader *r, struct ws__record *rec,
     return in->bad ? damaged(r, "a device is cut") : 0;
 }
 
-static void get_built(struct ws__reader *in, struct ws__built *x)
+static void get_built(const struct ws__recreader *file, struct ws__reader *in,
+                      struct ws__built *x)
 {
     struct ws__resources *r = &x->res;
 
@@ -215,11 +218,13 @@ static void get_built(struct ws__reader *in, struct ws__built *x)
     r->shared_bytes = ws__get_u32(in);
     r->private_bytes = ws__get_u32(in);
     r->max_threads = ws__get_u32(in);
+    r->blocks_per_unit = file->version > 1 ? ws__get_u32(in) : 0;
     r->binary.lo = ws__get_u64(in);
     r->binary.hi = ws__get_u64(in);
 }
 
-static void get_samples(struct ws__reader *in, struct ws__call *c)
+static void get_samples(const struct ws__recreader *file, struct ws__reader *in,
+                        struct ws__call *c)
 {
     uint64_t room = (uint64_t)c->batch->rounds * c->batch->nprog;
     uint32_t n = ws__get_u32(in);
@@ -234,6 +239,8 @@ static void get_samples(struct ws__reader *in, struct ws__call *c)
         s->set = ws__get_u32(in);
         s->round = ws__get_u32(in);
         s->hash = ws__get_u64(in);
+        s->mhz = file->version > 1 ? ws__get_u32(in) : 0;
+        s->slowed = file->version > 1 ? ws__get_u32(in) : 0;
     }
     c->n = in->bad ? 0 : n;
 }
@@ -267,11 +274,11 @@ int ws__rec_results(struct ws__recreader *r, struct ws__record *rec,
         return damaged(r, "results of another operation");
     if (rec->rc >= 0) {
         if (c->op == WS__CALL_BUILD)
-            get_built(in, c->built);
+            get_built(r, in, c->built);
         else if (c->op == WS__CALL_READ)
             get_bytes(in, c);
         else if (c->op == WS__CALL_RUN)
-            get_samples(in, c);
+            get_samples(r, in, c);
         else
             c->result = ws__get_u64(in);
     }

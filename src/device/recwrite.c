@@ -140,6 +140,7 @@ static void put_built(struct ws__buf *b, const struct ws__built *x)
     ws__put_u32(b, r->shared_bytes);
     ws__put_u32(b, r->private_bytes);
     ws__put_u32(b, r->max_threads);
+    ws__put_u32(b, r->blocks_per_unit);
     ws__put_u64(b, r->binary.lo);
     ws__put_u64(b, r->binary.hi);
 }
@@ -155,6 +156,8 @@ static void put_samples(struct ws__buf *b, const struct ws__call *c)
         ws__put_u32(b, s->set);
         ws__put_u32(b, s->round);
         ws__put_u64(b, s->hash);
+        ws__put_u32(b, s->mhz);
+        ws__put_u32(b, s->slowed);
     }
 }
 

@@ -145,7 +145,8 @@ static int build_on(const struct ws__measure *m, struct ws_ctx *ctx,
         .binary_bytes = r->ready ? r->ready->bytes : 0,
         .entry = entry,
         .hint = r->hint,
-        .nhint = m->info.id.is_cpu ? r->nhint : 0,
+        .nhint = r->nhint,
+        .rehearse = m->info.id.is_cpu,
         .tensor_bytes = r->tensor_bytes,
         .ntensor = WS__MAX_TENSORS,
         .scratch_bytes = r->scratch_bytes,
@@ -170,6 +171,8 @@ static int build_on(const struct ws__measure *m, struct ws_ctx *ctx,
         add_log(ctx, out->log);
     ws__free(ctx, out->log);
     out->log = NULL;
+    if (rc < 0)
+        ws__built_free(ctx, out);
     return rc;
 }
 

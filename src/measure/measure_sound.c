@@ -108,7 +108,8 @@ static int build_trivial(struct ws__measure *m, struct ws__device *d,
     struct ws__build b = {.entry = &entry,
                           .nentry = 1,
                           .hint = &hint,
-                          .nhint = m->info.id.is_cpu,
+                          .nhint = 1,
+                          .rehearse = m->info.id.is_cpu,
                           .tensor_bytes = &bytes,
                           .ntensor = 1};
     const char *body = trivial_body(m->info.id.family, &b.dialect);
@@ -127,9 +128,9 @@ static int build_trivial(struct ws__measure *m, struct ws__device *d,
     if (d->ops->set_limit)
         d->ops->set_limit(d->self, m->opts.build_limit_ns);
     rc = d->ops->build(d->self, &b, &built);
-    ws__free(m->ctx, built.log);
     if (rc >= 0)
         d->ops->unload(d->self, built.module);
+    ws__built_free(m->ctx, &built);
     return rc;
 }
 

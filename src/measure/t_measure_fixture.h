@@ -85,7 +85,7 @@ static inline int t_b_build(void *dev, const struct ws__build *w,
     struct t_between *b = dev;
 
     t_script.builds++;
-    t_script.hints += (long)w->nhint;
+    t_script.hints += w->rehearse ? (long)w->nhint : 0;
     WS_TRY(t_trip(b));
     return b->inner.ops->build(b->inner.self, w, out);
 }

@@ -522,6 +522,7 @@ static int build_hinted(struct fixture *f, const char *entry,
         .nhint = 1,
         .tensor_bytes = bytes,
         .ntensor = 2,
+        .rehearse = true,
     };
 
     return f->dev.ops->build(f->dev.self, &b, out);

@@ -423,7 +423,7 @@ static int launch_hints(struct ws__ocl *d, const struct ws__build *b,
 {
     int rc = 0;
 
-    if (!b->hint || (!b->tensor_bytes && !b->scratch_bytes))
+    if (!b->rehearse || !b->hint || (!b->tensor_bytes && !b->scratch_bytes))
         return 0;
     for (size_t i = 0; i < b->nhint && rc == 0; i++)
         rc = launch_hint(d, b, module, &b->hint[i]);
