@@ -17,6 +17,7 @@
 #include "base/ctx.h"
 
 typedef int cu_device;
+typedef int cu_enum;     /* one of their enumerations */
 typedef uint64_t cu_ptr; /* an address of the device */
 typedef struct cu_context_s *cu_context;
 typedef struct cu_module_s *cu_module;
@@ -123,16 +124,16 @@ enum cu_error {
 };
 
 /* Name after cu, what the library appends to it, arguments; all return an
- * error or 0. Handles and enumerations that we do not use are void *, int. */
+ * error or 0. */
 #define CU_FUNCTIONS(X)                                                        \
     X(Init, , (unsigned))                                                      \
     X(DriverGetVersion, , (int *))                                             \
-    X(GetErrorName, , (int, const char **))                                    \
-    X(GetErrorString, , (int, const char **))                                  \
+    X(GetErrorName, , (cu_enum, const char **))                                \
+    X(GetErrorString, , (cu_enum, const char **))                              \
     X(DeviceGetCount, , (int *))                                               \
     X(DeviceGet, , (cu_device *, int))                                         \
     X(DeviceGetName, , (char *, int, cu_device))                               \
-    X(DeviceGetAttribute, , (int *, int, cu_device))                           \
+    X(DeviceGetAttribute, , (int *, cu_enum, cu_device))                       \
     X(DeviceTotalMem, _v2, (size_t *, cu_device))                              \
     X(DeviceGetPCIBusId, , (char *, int, cu_device))                           \
     X(DevicePrimaryCtxRetain, , (cu_context *, cu_device))                     \
@@ -140,11 +141,11 @@ enum cu_error {
     X(DevicePrimaryCtxSetFlags, _v2, (cu_device, unsigned))                    \
     X(CtxSetCurrent, , (cu_context))                                           \
     X(ModuleLoadDataEx, ,                                                      \
-      (cu_module *, const void *, unsigned, int *, void **))                   \
+      (cu_module *, const void *, unsigned, cu_enum *, void **))               \
     X(ModuleUnload, , (cu_module))                                             \
     X(ModuleGetFunction, , (cu_function *, cu_module, const char *))           \
-    X(FuncGetAttribute, , (int *, int, cu_function))                           \
-    X(FuncSetAttribute, , (cu_function, int, int))                             \
+    X(FuncGetAttribute, , (int *, cu_enum, cu_function))                       \
+    X(FuncSetAttribute, , (cu_function, cu_enum, int))                         \
     X(OccupancyMaxActiveBlocksPerMultiprocessor, ,                             \
       (int *, cu_function, int, size_t))                                       \
     X(LaunchKernel, ,                                                          \
@@ -153,7 +154,7 @@ enum cu_error {
     X(StreamCreate, , (cu_stream *, unsigned))                                 \
     X(StreamDestroy, _v2, (cu_stream))                                         \
     X(StreamSynchronize, , (cu_stream))                                        \
-    X(StreamBeginCapture, _v2, (cu_stream, int))                               \
+    X(StreamBeginCapture, _v2, (cu_stream, cu_enum))                           \
     X(StreamEndCapture, , (cu_stream, cu_graph *))                             \
     X(GraphInstantiateWithFlags, ,                                             \
       (cu_graph_exec *, cu_graph, unsigned long long))                         \
@@ -223,10 +224,10 @@ enum nvml_constant {
     X(Shutdown, , (void))                                                      \
     X(SystemGetDriverVersion, , (char *, unsigned))                            \
     X(DeviceGetHandleByPciBusId, _v2, (const char *, nvml_device *))           \
-    X(DeviceGetClockInfo, , (nvml_device, int, unsigned *))                    \
-    X(DeviceGetMaxClockInfo, , (nvml_device, int, unsigned *))                 \
+    X(DeviceGetClockInfo, , (nvml_device, cu_enum, unsigned *))                \
+    X(DeviceGetMaxClockInfo, , (nvml_device, cu_enum, unsigned *))             \
     X(DeviceGetPowerUsage, , (nvml_device, unsigned *))                        \
-    X(DeviceGetTemperature, , (nvml_device, int, unsigned *))                  \
+    X(DeviceGetTemperature, , (nvml_device, cu_enum, unsigned *))              \
     X(DeviceGetCurrentClocksThrottleReasons, ,                                 \
       (nvml_device, unsigned long long *))
 

@@ -1,0 +1,140 @@
+/*
+ * t_cuda_abi.c: our declarations of CUDA's driver, of NVRTC and of NVML
+ * against the toolkit's headers.
+ *
+ * All of it is compared by the compiler: every constant and error by its
+ * value, every function by its whole type. For that our names of their types
+ * are macros below, so that the lists of functions expand to types of theirs;
+ * an enumeration is compatible with an unsigned integer and with nothing else,
+ * so an argument that we have at another place, with another width or behind
+ * one pointer less is another type. Where a header is not installed, the test
+ * says so; the program itself then has nothing left to do.
+ */
+#include "base/t_base.h"
+
+#include "device/cuda/cuda_api.h"
+#include "device/cuda/cuda_nvrtc.h"
+
+#include "tests/conformance/cuda_headers.h"
+
+/* What the macros below stand in for has the same size: calls pass it on. */
+#define SAME_SIZE(ours, theirs)                                                \
+    _Static_assert(sizeof(ours) == sizeof(theirs), #theirs)
+
+/* result: what the functions of the library return. */
+#define SAME_TYPE(name, result, args)                                          \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(name),              \
+                                                result args),                  \
+                   #name);
+
+#ifdef HAVE_CUDA_H
+#define WS_X(name, theirs, value) _Static_assert((value) == (theirs), #theirs);
+CU_CONSTANTS(WS_X)
+#undef WS_X
+#define WS_X(name, value, code)                                                \
+    _Static_assert((value) == CUDA_ERROR_##name, #name);
+CU_ERRORS(WS_X)
+#undef WS_X
+
+SAME_SIZE(cu_device, CUdevice);
+SAME_SIZE(cu_ptr, CUdeviceptr);
+SAME_SIZE(cu_enum, CUresult);
+SAME_SIZE(cu_enum, CUdevice_attribute);
+SAME_SIZE(cu_enum, CUfunction_attribute);
+SAME_SIZE(cu_enum, CUjit_option);
+SAME_SIZE(cu_enum, CUstreamCaptureMode);
+
+#define cu_device CUdevice
+#define cu_ptr CUdeviceptr
+#define cu_context CUcontext
+#define cu_module CUmodule
+#define cu_function CUfunction
+#define cu_stream CUstream
+#define cu_event CUevent
+#define cu_graph CUgraph
+#define cu_graph_exec CUgraphExec
+#define cu_enum unsigned
+#define WS_X(name, suffix, args) SAME_TYPE(cu##name##suffix, unsigned, args)
+CU_FUNCTIONS(WS_X)
+CU_OPTIONAL(WS_X)
+#undef WS_X
+#undef cu_device
+#undef cu_ptr
+#undef cu_context
+#undef cu_module
+#undef cu_function
+#undef cu_stream
+#undef cu_event
+#undef cu_graph
+#undef cu_graph_exec
+#undef cu_enum
+#endif
+
+#ifdef HAVE_NVRTC_H
+#define WS_X(name, value, code)                                                \
+    _Static_assert((value) == NVRTC_ERROR_##name, #name);
+NVRTC_ERRORS(WS_X)
+#undef WS_X
+
+SAME_SIZE(cu_enum, nvrtcResult);
+
+#define nvrtc_program nvrtcProgram
+#define WS_X(name, suffix, args) SAME_TYPE(nvrtc##name##suffix, unsigned, args)
+NVRTC_FUNCTIONS(WS_X)
+NVRTC_OPTIONAL(WS_X)
+#undef WS_X
+#undef nvrtc_program
+#endif
+
+#ifdef HAVE_NVML_H
+#define WS_X(name, theirs, value) _Static_assert((value) == (theirs), #theirs);
+NVML_CONSTANTS(WS_X)
+#undef WS_X
+
+SAME_SIZE(cu_enum, nvmlReturn_t);
+SAME_SIZE(cu_enum, nvmlClockType_t);
+SAME_SIZE(cu_enum, nvmlTemperatureSensors_t);
+
+#define nvml_device nvmlDevice_t
+#define cu_enum unsigned
+#define WS_X(name, suffix, args) SAME_TYPE(nvml##name##suffix, unsigned, args)
+NVML_FUNCTIONS(WS_X)
+#undef WS_X
+#undef nvml_device
+#undef cu_enum
+#endif
+
+static void the_driver_is_as_declared(void **state)
+{
+    (void)state;
+#ifndef HAVE_CUDA_H
+    SKIP("<cuda.h> is not installed; nothing was compared");
+#endif
+}
+
+static void the_compiler_is_as_declared(void **state)
+{
+    (void)state;
+#ifndef HAVE_NVRTC_H
+    SKIP("<nvrtc.h> is not installed; nothing was compared");
+#endif
+}
+
+static void nvml_is_as_declared(void **state)
+{
+    (void)state;
+#ifndef HAVE_NVML_H
+    SKIP("<nvml.h> is not installed; nothing was compared");
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_driver_is_as_declared),
+        cmocka_unit_test(the_compiler_is_as_declared),
+        cmocka_unit_test(nvml_is_as_declared),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
