@@ -16,71 +16,15 @@
 #include "device/opencl/opencl.h"
 
 #include "base/clock.h"
+#include "device/words.h"
 #include "base/banned.h"
 
-#define LOG_MAX_BYTES ((size_t)256 << 20)
-#define LOG_KEPT_BYTES ((size_t)16384)
 #define OPTIONS_MAX_BYTES ((size_t)65536)
 /* First launches run on trust: the verdict has not looked at the kernel yet. */
 #define POOL_GUARD_BYTES 65536u
 #define POOL_KEPT_BYTES ((uint64_t)256 << 20)
 
 /* --- the compiler's words ----------------------------------------------- */
-
-/* PoCL compiles from a temporary file whose name is new every time: it becomes
- * "source", so that the same mistake has the same words. */
-static void hide_paths(char *text)
-{
-    char *to = text;
-
-    for (const char *p = text; *p;) {
-        size_t n = *p == '/' ? strcspn(p, ": \t\r\n'\"") : 0;
-
-        if (n > 6 && !memcmp(p + n - 3, ".cl", 3)) { /* "source" fits */
-            memcpy(to, "source", 6);
-            to += 6;
-            p += n;
-        } else {
-            *to++ = *p++;
-        }
-    }
-    *to = '\0';
-}
-
-/* From the line of the first error on: warnings come before it by the
- * thousand, and a message has room for a few lines only. */
-static const char *first_error(const char *log)
-{
-    const char *p = strstr(log, "error:");
-
-    if (!p)
-        p = strstr(log, "error");
-    if (!p)
-        return log;
-    while (p > log && p[-1] != '\n')
-        p--;
-    return p;
-}
-
-/* Without space at the ends; of a long one, the part with the first error. */
-static void cut_log(char *text)
-{
-    const char *from = text + strspn(text, " \t\r\n"), *error;
-    size_t n = strlen(from);
-
-    while (n && strchr(" \t\r\n", from[n - 1]))
-        n--;
-    if (n > LOG_KEPT_BYTES) {
-        error = first_error(from);
-        if (error > from + LOG_KEPT_BYTES / 2) {
-            n -= (size_t)(error - from);
-            from = error;
-        }
-        n = n < LOG_KEPT_BYTES ? n : LOG_KEPT_BYTES;
-    }
-    memmove(text, from, n);
-    text[n] = '\0';
-}
 
 /* NULL if there are none or memory is short. */
 static char *build_log(struct ws__ocl *d, ocl_program p)
@@ -90,7 +34,7 @@ static char *build_log(struct ws__ocl *d, ocl_program p)
 
     if (d->api.GetProgramBuildInfo(p, d->device, OCL_PROGRAM_BUILD_LOG, 0, NULL,
                                    &n) ||
-        n < 2 || n > LOG_MAX_BYTES)
+        n < 2 || n > WS__WORDS_MAX_BYTES)
         return NULL;
     text = ws__alloc(d->ctx, n + 1, 1);
     if (!text)
@@ -100,8 +44,9 @@ static char *build_log(struct ws__ocl *d, ocl_program p)
         text[0] = '\0';
     else
         text[n] = '\0';
-    cut_log(text);
-    hide_paths(text);
+    ws__words_cut(text);
+    /* PoCL compiles from a temporary file whose name is new every time. */
+    ws__words_hide(text, ".cl");
     if (!text[0]) {
         ws__free(d->ctx, text);
         return NULL;
@@ -114,7 +59,7 @@ static int build_fail(struct ws__ocl *d, int32_t e, const char *log)
     int rc = ws__ocl_fail(d->ctx, WS_EBUILD, e, "build the kernel");
 
     if (rc == WS_EBUILD && log)
-        ws__fail(d->ctx, WS_EBUILD, "%s", first_error(log));
+        ws__fail(d->ctx, WS_EBUILD, "%s", ws__words_first_error(log));
     return rc;
 }
 
