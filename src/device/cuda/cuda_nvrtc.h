@@ -19,7 +19,7 @@ typedef struct nvrtc_program_s *nvrtc_program;
 /* Errors: name after NVRTC_ERROR_, value, what each says (a WS_E). EDEVICE is
  * a compiler that does not work, whatever the source. */
 #define NVRTC_ERRORS(X)                                                        \
-    X(OUT_OF_MEMORY, 1, ENOMEM)                                                \
+    X(OUT_OF_MEMORY, 1, EBUILD)                                                \
     X(PROGRAM_CREATION_FAILURE, 2, EDEVICE)                                    \
     X(INVALID_INPUT, 3, EBUILD)                                                \
     X(INVALID_PROGRAM, 4, EDEVICE)                                             \
