@@ -1,9 +1,18 @@
 # A build that runs on another machine of the same kind of processor: the
 # libraries of the distribution linked in, so that only libc is needed there.
-# tests/gpu/ runs it on a machine with a GPU.
+# tests/gpu/ runs it on a machine with a GPU; its programs, and the device tests
+# with the library that they need, come along.
+GPU_C = $(wildcard tests/gpu/*.c)
+GPU_TESTS = tests/conformance/t_device
 portable:
 	$(MAKE) --no-print-directory -j2 B=build/portable \
 	    PKG_LIBS="-l:libfyaml.a -l:libjansson.a -l:libsqlite3.a -l:libz.a" \
-	    build/portable/wavesmith build/portable/wavesmith-worker
+	    $(patsubst %,build/portable/%,wavesmith wavesmith-worker libwsrt.a \
+	        $(GPU_C:.c=) $(GPU_TESTS))
+	cp -L $$($(CC) -print-file-name=libcmocka.so.0) build/portable/
+
+$(B)/tests/gpu/%: $(B)/tests/gpu/%.o $(B)/libwavesmith.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 .PHONY: portable

@@ -231,6 +231,9 @@ struct ws__device_ops {
                     struct ws__entry_info **list, size_t *n);
     /* Bit (1 << dialect) of each that it compiles; 0: any. */
     uint32_t dialects;
+    /* Most reads and writes will be from and to this memory, which outlives
+     * the device: it may be made fast. Optional. */
+    void (*area)(void *dev, void *p, size_t bytes);
 };
 
 /* Generated; ends with NULL. */

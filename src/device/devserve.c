@@ -99,6 +99,9 @@ static int serve_open(struct server *s, struct ws__reader *r)
     WS_TRY(s->ops->open(s->ctx, index, cache_dir, &s->dev));
     WS_TRY(leave_folder(s, cache_dir));
     WS_TRY(confine(s, cache_dir));
+    if (s->ops->area)
+        s->ops->area(s->dev, (char *)s->area.p + WS__AREA_WORDS,
+                     WS__AREA_BOUNCE);
     ws__put_info(&s->out, s->ops->info(s->dev));
     return 0;
 }

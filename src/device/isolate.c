@@ -136,6 +136,10 @@ static int take_failure(struct isolate *d, int code, struct ws__reader *r)
     ws__fail(d->ctx, code, "%s", message);
     if (hint && hint[0])
         ws__hint(d->ctx, "%s", hint);
+    if (code == WS_ECRASH) { /* the process lives, but has lost the device */
+        d->lost = true;
+        ws__proc_kill(&d->proc);
+    }
     return code;
 }
 

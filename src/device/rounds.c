@@ -61,6 +61,8 @@ static int one_sample(const struct ws__round_ops *ops, void *dev,
     WS_TRY(prepare(ops, dev, seq, b->flush_bytes));
     WS_TRY(ops->timed(dev, seq, b->inner, &s->ns));
     s->ns /= b->inner;
+    if (ops->look)
+        ops->look(dev, s);
     return hash_all(ops, dev, seq, &s->hash);
 }
 

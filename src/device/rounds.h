@@ -19,6 +19,8 @@ struct ws__round_ops {
      * was queued before has ended first. *ns: of all of it. */
     int (*timed)(void *dev, const struct ws__dev_seq *seq, uint32_t inner,
                  double *ns);
+    /* Fills in what the device's clock does. Optional. */
+    void (*look)(void *dev, struct ws__dev_sample *s);
 };
 
 int ws__device_rounds(struct ws_ctx *ctx, const struct ws__round_ops *ops,

@@ -60,7 +60,6 @@ typedef struct cu_graph_exec_s *cu_graph_exec;
     X(FUNC_DYNAMIC, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)        \
     X(STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING, 1)                          \
     X(EVENT_DEFAULT, CU_EVENT_DEFAULT, 0)                                      \
-    X(CTX_SCHED_SPIN, CU_CTX_SCHED_SPIN, 1)                                    \
     X(HOST_MAPPED, CU_MEMHOSTALLOC_DEVICEMAP, 2)                               \
     X(CAPTURE_THREAD, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1)                  \
     X(JIT_INFO, CU_JIT_INFO_LOG_BUFFER, 3)                                     \
@@ -138,7 +137,6 @@ enum cu_error {
     X(DeviceGetPCIBusId, , (char *, int, cu_device))                           \
     X(DevicePrimaryCtxRetain, , (cu_context *, cu_device))                     \
     X(DevicePrimaryCtxRelease, _v2, (cu_device))                               \
-    X(DevicePrimaryCtxSetFlags, _v2, (cu_device, unsigned))                    \
     X(CtxSetCurrent, , (cu_context))                                           \
     X(ModuleLoadDataEx, ,                                                      \
       (cu_module *, const void *, unsigned, cu_enum *, void **))               \
@@ -158,6 +156,7 @@ enum cu_error {
     X(StreamEndCapture, , (cu_stream, cu_graph *))                             \
     X(GraphInstantiateWithFlags, ,                                             \
       (cu_graph_exec *, cu_graph, unsigned long long))                         \
+    X(GraphUpload, , (cu_graph_exec, cu_stream))                               \
     X(GraphLaunch, , (cu_graph_exec, cu_stream))                               \
     X(GraphExecDestroy, , (cu_graph_exec))                                     \
     X(GraphDestroy, , (cu_graph))                                              \
@@ -168,6 +167,8 @@ enum cu_error {
     X(MemAlloc, _v2, (cu_ptr *, size_t))                                       \
     X(MemFree, _v2, (cu_ptr))                                                  \
     X(MemHostAlloc, , (void **, size_t, unsigned))                             \
+    X(MemHostRegister, _v2, (void *, size_t, unsigned))                        \
+    X(MemHostUnregister, , (void *))                                           \
     X(MemFreeHost, , (void *))                                                 \
     X(MemHostGetDevicePointer, _v2, (cu_ptr *, void *, unsigned))              \
     X(MemcpyHtoDAsync, _v2, (cu_ptr, const void *, size_t, cu_stream))         \
