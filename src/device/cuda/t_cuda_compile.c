@@ -5,6 +5,9 @@
  */
 #include "base/t_base.h"
 
+#include <dirent.h>
+#include <unistd.h>
+
 #include "device/cuda/cuda_compiler.h"
 
 struct state {
@@ -157,12 +160,410 @@ static void several(void **state)
     assert_string_equal(s->ctx->err.message, "no kernel 'x' in the source");
 }
 
+/* --- words --------------------------------------------------------------- */
+
+static void words(void **state)
+{
+    struct state *s = *state;
+
+    NEED(s);
+    fails(s, "#warning first\n" CK "int x = \"a\";\n", "k",
+          "source(3): error: a value of type \"const char *\" cannot be used");
+    fails(s, "#include \"x.h\"\n" CK, "k",
+          "source(1): catastrophic error: cannot open source file \"x.h\"");
+    fails(s, CK "__global__ void bad() { asm(\"no.such;\"); }\n", "k",
+          "ptxas application ptx input, line ");
+    fails(s,
+          "__device__ float f(float);\n"
+          "__global__ void k(float *p) { *p = f(*p); }\n",
+          "k", "ptxas fatal   : Unresolved extern function '_Z1ff'");
+    fails(s,
+          "__global__ void k(float *p)\n"
+          "{\n"
+          "    __shared__ float t[100000];\n"
+          "    t[threadIdx.x] = *p;\n"
+          "    __syncthreads();\n"
+          "    *p = t[threadIdx.x ^ 1];\n"
+          "}\n",
+          "k", "ptxas error   : Entry function '_Z1kPf' uses too much shared");
+    /* Errors of the source come before those of names. */
+    fails(s, "#error no\n", "k", "source(1): catastrophic error: #error");
+    fails(s, "int f() { return x; }\n", "k",
+          "source(1): error: identifier \"x\" is undefined");
+}
+
+/* A mistake in a header is shown without the folder it is in. */
+static void words_of_headers(void **state)
+{
+    struct state *s = *state;
+
+    NEED(s);
+    if (!s->c->ninclude)
+        SKIP("no headers of a CUDA toolkit");
+    fails(s, "#define __half int\n#include <cuda_fp16.h>\n" CK, "k",
+          "cuda_fp16.h");
+}
+
+static void log_of_success(void **state)
+{
+    struct state *s = *state;
+    struct ws__cuda_code code;
+
+    NEED(s);
+    assert_int_equal(compile(s, CK, "k", &code), 0);
+    assert_null(code.log);
+    ws__cuda_code_free(s->ctx, &code);
+    assert_int_equal(compile(s, "#warning look\n" CK, "k", &code), 0);
+    assert_non_null(code.log);
+    assert_non_null(strstr(code.log, "source(1): warning"));
+    ws__cuda_code_free(s->ctx, &code);
+}
+
+/* --- options and targets ------------------------------------------------- */
+
+static void targets(void **state)
+{
+    static const struct {
+        int major, minor;
+        const char *source, *option, *want;
+    } row[] = {
+        {9, 0, "", NULL, "sm_90"},
+        {8, 0, "", NULL, "sm_80"},
+        {8, 6, "", NULL, "sm_86"},
+        {8, 9, "wgmma", NULL, "sm_89"},
+        {9, 0, "asm(\"wgmma.fence.sync.aligned;\")", NULL, "sm_90a"},
+        {9, 0, "asm(\"setmaxnreg.inc\")", NULL, "sm_90a"},
+        {9, 0, "#if __CUDA_ARCH_FEAT_SM90_ALL", NULL, "sm_90a"},
+        {9, 0, "tcgen05", NULL, "sm_90"},
+        {10, 0, "tcgen05", NULL, "sm_100a"},
+        {10, 3, "tcgen05", NULL, "sm_103a"},
+        {12, 0, "x.kind::mxf4.block_scale", NULL, "sm_120a"},
+        {9, 0, "", "--gpu-architecture=sm_90a", "sm_90a"},
+        {9, 0, "", "-arch=compute_90a", "sm_90a"},
+        {10, 0, "", "-arch=sm_100f", "sm_100f"},
+        /* of another device: not for this one */
+        {9, 0, "", "-arch=sm_100a", "sm_90"},
+        {9, 0, "", "-arch=sm_80", "sm_90"},
+        /* not known: the nearest of the same family */
+        {8, 7, "", NULL, "sm_86"},
+        {12, 1, "tcgen05", NULL, "sm_120"},
+        /* newer than all: PTX */
+        {11, 0, "tcgen05", NULL, "compute_103"},
+        {13, 0, "", NULL, "compute_120"},
+    };
+    static const int known[] = {75, 80, 86, 89, 90, 100, 103, 120};
+    struct state *s = *state;
+    struct ws__cuda_compiler c = {.ctx = s->ctx, .narch = WS_COUNT(known)};
+    struct ws__cuda_target t;
+
+    memcpy(c.arch, known, sizeof(known));
+    for (size_t i = 0; i < WS_COUNT(row); i++) {
+        struct ws__build b = build_of(row[i].source, NULL, 0);
+
+        b.option = &row[i].option;
+        b.noption = row[i].option != NULL;
+        assert_int_equal(ws__cuda_target(&c, &b, row[i].major, row[i].minor,
+                                         &t),
+                         0);
+        assert_string_equal(t.arch, row[i].want);
+        assert_int_equal(t.ptx, row[i].want[0] == 'c');
+    }
+    snprintf(c.version, sizeof(c.version), "NVRTC 13.0");
+    assert_int_equal(ws__cuda_target(&c, &(struct ws__build){.source = ""}, 7,
+                                     0, &t),
+                     WS_ENOTSUP);
+    assert_string_equal(s->ctx->err.message,
+                        "NVRTC 13.0 does not compile for devices of compute "
+                        "capability 7.0");
+}
+
+static void variant_words(void **state)
+{
+    (void)state;
+    assert_true(ws__cuda_wants_variant(
+        "error   : Instruction 'wgmma.fence' not supported on .target "
+        "'sm_90'"));
+    assert_true(ws__cuda_wants_variant(
+        "Unresolved extern function "
+        "'__cuda_ptx_x_is_not_supported_before_SM_100a_SM_101a__'"));
+    assert_true(ws__cuda_wants_variant("Feature 'x' requires sm_90a"));
+    assert_false(ws__cuda_wants_variant("requires .target sm_80 or higher"));
+    assert_false(ws__cuda_wants_variant("_a sm_ m_9a rsm_90"));
+    assert_false(ws__cuda_wants_variant(""));
+}
+
+/* The instruction is seen in the text, or hides in two halves of it. */
+static void variants(void **state)
+{
+    static const char *const source[] = {
+        "asm volatile(\"wgmma.fence.sync.aligned;\");",
+        "asm volatile(\"wgm\" \"ma.fence.sync.aligned;\");",
+    };
+    struct state *s = *state;
+    char text[300];
+
+    NEED(s);
+    for (size_t i = 0; i < WS_COUNT(source); i++) {
+        snprintf(text, sizeof(text),
+                 "extern \"C\" __global__ void k(float *p) { %s *p = 1; }\n",
+                 source[i]);
+        works(s, text, "k", "k");
+    }
+    /* An instruction that no variant has stays a failure. */
+    fails(s, "__global__ void k() { asm(\"tcg\" \"en05.wait::ld.x;\"); }\n",
+          "k", "ptxas application");
+}
+
+static void ptx(void **state)
+{
+    static const char *const entry[] = {"k<2>"};
+    struct state *s = *state;
+    struct ws__build b = build_of("template <int n> " K, entry, 1);
+    struct ws__cuda_code code;
+    struct ws__cuda_target t;
+
+    NEED(s);
+    assert_int_equal(ws__cuda_target(s->c, &b, 99, 0, &t), 0);
+    assert_true(t.ptx);
+    assert_int_equal(ws__cuda_compile(s->c, &b, &t, &code), 0);
+    assert_string_equal(code.symbol[0], "_Z1kILi2EEvPf");
+    assert_non_null(strstr(code.image, ".entry _Z1kILi2EEvPf("));
+    assert_int_equal(strlen(code.image) + 1, code.bytes);
+    ws__cuda_code_free(s->ctx, &code);
+}
+
+static void options(void **state)
+{
+    static const char *const option[] = {"-cl-mad-enable", "--use_fast_math",
+                                         "-fmad=false", "--maxrregcount=40",
+                                         "-arch=sm_90"};
+    static const char *const wrong[] = {"--no-such-option"};
+    static const char *const entry[] = {"k"};
+    struct state *s = *state;
+    struct ws__build b = build_of(CK, entry, 1);
+    struct ws__cuda_code code;
+    struct ws__cuda_target t;
+
+    NEED(s);
+    b.dialect = WS__DIALECT_PORTABLE;
+    b.option = option;
+    b.noption = WS_COUNT(option);
+    assert_int_equal(ws__cuda_target(s->c, &b, 9, 0, &t), 0);
+    assert_int_equal(ws__cuda_compile(s->c, &b, &t, &code), 0);
+    ws__cuda_code_free(s->ctx, &code);
+    b.option = wrong;
+    b.noption = 1;
+    assert_int_equal(ws__cuda_compile(s->c, &b, &t, &code), WS_EBUILD);
+    assert_non_null(strstr(s->ctx->err.message, "--no-such-option"));
+}
+
+/* --- headers ------------------------------------------------------------- */
+
+static void libc_headers(void **state)
+{
+    static const char *const include[] = {
+        "assert.h", "cassert",   "cfloat",   "climits",  "cmath",
+        "cstddef",  "cstdint",   "cstdio",   "float.h",  "limits.h",
+        "math.h",   "stdbool.h", "stddef.h", "stdint.h", "stdio.h",
+    };
+    struct state *s = *state;
+    struct nvrtc_api api;
+    struct ws__cuda_compiler *with = s->c, *without;
+    char text[2000] = "";
+    size_t n = 0;
+
+    NEED(s);
+    for (size_t i = 0; i < 2 * WS_COUNT(include); i++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "#include <%s>\n",
+                              include[i % WS_COUNT(include)]);
+    snprintf(text + n, sizeof(text) - n,
+             "extern \"C\" __global__ void k(float *p, uint64_t u, int8_t i)\n"
+             "{\n"
+             "    assert(p != NULL && u < LLONG_MAX && CHAR_BIT == 8);\n"
+             "    printf(\"%%d\\n\", (int)sizeof(std::size_t));\n"
+             "    p[i] = sqrtf(FLT_MAX) + INFINITY + DBL_EPSILON;\n"
+             "}\n");
+    works(s, text, "k", "k");
+    /* and without any toolkit */
+    assert_int_equal(ws__nvrtc_load(s->ctx, &api), 0);
+    assert_int_equal(ws__cuda_compiler_open_with(s->ctx, &api, "/nowhere", NULL,
+                                                 0, &without),
+                     0);
+    s->c = without;
+    works(s, text, "k", "k");
+    fails(s, "#include <cuda_fp16.h>\n" CK, "k", "source(1): catastrophic");
+    s->c = with;
+    ws__cuda_compiler_close(without);
+}
+
+static void toolkit_headers(void **state)
+{
+    struct state *s = *state;
+
+    NEED(s);
+    if (!s->c->ninclude)
+        SKIP("no headers of a CUDA toolkit");
+    works(s,
+          "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <mma.h>\n"
+          "template <class T> __global__ void k(T *p) { *p = *p + *p; }\n",
+          "k<__half>", NULL);
+    works(s,
+          "#include <limits>\n#include <type_traits>\n#include <utility>\n"
+          "#include <cstdint>\n#include <cmath>\n"
+          "#include <cooperative_groups.h>\n#include <cuda/pipeline>\n"
+          "template <class T> __global__ void k(T *p)\n"
+          "{\n"
+          "    static_assert(std::is_same<T, std::int32_t>::value, \"\");\n"
+          "    T x = std::numeric_limits<T>::max(), y = std::move(x);\n"
+          "    *p = y + (T)std::sqrt(2.0f);\n"
+          "    cooperative_groups::this_thread_block().sync();\n"
+          "}\n",
+          "k<int>", NULL);
+}
+
+/* Functions need not say where they run, as under nvcc. */
+static void unmarked_functions(void **state)
+{
+    struct state *s = *state;
+
+    NEED(s);
+    works(s,
+          "constexpr int up(int a, int b) { return (a + b - 1) / b; }\n"
+          "struct pair { int a, b; int sum() const { return a + b; } };\n"
+          "template <int n> __global__ void k(int *p)\n"
+          "{ __shared__ int t[up(n, 4)]; t[0] = pair{n, 1}.sum(); *p = t[0]; }",
+          "k<7>", NULL);
+}
+
+/* --- through the cache --------------------------------------------------- */
+
+static void remove_files(const char *folder)
+{
+    DIR *d = opendir(folder);
+    struct dirent *e;
+
+    assert_non_null(d);
+    while ((e = readdir(d)))
+        if (e->d_name[0] != '.')
+            assert_int_equal(unlinkat(dirfd(d), e->d_name, 0), 0);
+    closedir(d);
+}
+
+static void cached(void **state)
+{
+    static const char *const entry[] = {"k"}, *const other[] = {"k", "k"};
+    static const char *const option[] = {"-fmad=false"};
+    struct state *s = *state;
+    struct ws__build b = build_of("#warning look\n" K, entry, 1), x;
+    struct ws__cuda_target t, t2;
+    struct ws__cuda_compiler *c;
+    struct ws__cuda_code first, again;
+    char dir[] = "/tmp/ws-t-cuda-compile-XXXXXX", path[100];
+    struct nvrtc_api api;
+
+    NEED(s);
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(ws__nvrtc_load(s->ctx, &api), 0);
+    assert_int_equal(ws__cuda_compiler_open_with(s->ctx, &api, NULL, dir, 0,
+                                                 &c),
+                     0);
+    assert_int_equal(ws__cuda_target(c, &b, 9, 0, &t), 0);
+    assert_int_equal(ws__cuda_compile(c, &b, &t, &first), 0);
+    assert_false(first.cached);
+    assert_int_equal(ws__cuda_compile(c, &b, &t, &again), 0);
+    assert_true(again.cached);
+    assert_int_equal(first.bytes, again.bytes);
+    assert_memory_equal(first.image, again.image, first.bytes);
+    assert_string_equal(first.symbol[0], again.symbol[0]);
+    assert_string_equal(first.log, again.log);
+    ws__cuda_code_free(s->ctx, &first);
+    ws__cuda_code_free(s->ctx, &again);
+    /* Whatever differs is another key. */
+    for (int i = 0; i < 4; i++) {
+        x = b;
+        t2 = t;
+        if (i == 0)
+            x.source = K;
+        if (i == 1)
+            assert_int_equal(ws__cuda_target(c, &b, 8, 0, &t2), 0);
+        if (i == 2) {
+            x.option = option;
+            x.noption = 1;
+        }
+        if (i == 3) {
+            x.entry = other;
+            x.nentry = 2;
+        }
+        assert_int_equal(ws__cuda_compile(c, &x, &t2, &again), 0);
+        assert_false(again.cached);
+        ws__cuda_code_free(s->ctx, &again);
+    }
+    /* Failures are not kept. */
+    x = b;
+    x.source = "";
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(ws__cuda_compile(c, &x, &t, &again), WS_EBUILD);
+    ws__cuda_compiler_close(c);
+    snprintf(path, sizeof(path), "%s/cubin", dir);
+    remove_files(path);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static int torture_body(struct ws_ctx *ctx, void *user)
+{
+    static const char *const entry[] = {"k", "t<3>"};
+    struct ws__build b =
+        build_of("#include <stdint.h>\n" K
+                 "template <int n> __global__ void t(int *p) { *p = n; }\n",
+                 entry, 2);
+    struct ws__cuda_compiler *c;
+    struct ws__cuda_target t;
+    struct ws__cuda_code code;
+    int rc;
+
+    (void)user;
+    WS_TRY(ws__cuda_compiler_open(ctx, NULL, &c));
+    rc = ws__cuda_target(c, &b, 9, 0, &t);
+    if (rc == 0)
+        rc = ws__cuda_compile(c, &b, &t, &code);
+    if (rc == 0) {
+        b.source = K;
+        ws__cuda_code_free(ctx, &code);
+        rc = ws__cuda_compile(c, &b, &t, &code);
+        rc = rc == WS_EBUILD ? 0 : rc;
+    }
+    ws__cuda_compiler_close(c);
+    return rc;
+}
+
+static void torture(void **state)
+{
+    struct state *s = *state;
+
+    NEED(s);
+    assert_true(t_torture(torture_body, NULL) > 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(version),
         cmocka_unit_test(names),
         cmocka_unit_test(several),
+        cmocka_unit_test(words),
+        cmocka_unit_test(words_of_headers),
+        cmocka_unit_test(log_of_success),
+        cmocka_unit_test(targets),
+        cmocka_unit_test(variant_words),
+        cmocka_unit_test(variants),
+        cmocka_unit_test(ptx),
+        cmocka_unit_test(options),
+        cmocka_unit_test(libc_headers),
+        cmocka_unit_test(toolkit_headers),
+        cmocka_unit_test(unmarked_functions),
+        cmocka_unit_test(cached),
+        cmocka_unit_test(torture),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
