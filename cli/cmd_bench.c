@@ -39,6 +39,10 @@ static json_t *row_json(const struct ws_bench_row *r)
     cli_put(j, "ratio_lo", cli_real(r->ratio_lo));
     cli_put(j, "ratio_hi", cli_real(r->ratio_hi));
     cli_put(j, "samples", json_integer((json_int_t)r->samples));
+    cli_put(j, "a_mhz", json_integer(r->a_mhz));
+    cli_put(j, "b_mhz", json_integer(r->b_mhz));
+    cli_put(j, "slowed", json_integer(r->slowed));
+    cli_put(j, "kept_slowed", cli_text(r->kept_slowed));
     cli_put(j, "reason", cli_text(r->reason));
     return j;
 }
@@ -63,6 +67,13 @@ static void print_row(const struct ws_bench_row *r)
                r->ratio_lo > 1   ? "B is faster"
                : r->ratio_hi < 1 ? "A is faster"
                                  : "no difference that can be told");
+    if (r->slowed)
+        printf("  %u rounds were thrown away: the device was slowed\n",
+               r->slowed);
+    if (r->kept_slowed[0])
+        printf("  the device was slowed all the time (%s): samples are of "
+               "that\n",
+               r->kept_slowed);
 }
 
 /* One comparison; *negative is set if there is none or B does not win. */

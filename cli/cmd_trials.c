@@ -15,7 +15,7 @@
 
 struct want {
     struct ws_trials_opts o;
-    bool list, summary, verify;
+    bool list, summary, verify, slowed;
     uint64_t since_ns;
     const char *spec, *workloads, *kernel, *format, *export, *import, *where,
         *time_column;
@@ -83,6 +83,12 @@ static json_t *trial_json(const struct ws_trial_info *t)
     for (size_t i = 0; i < t->nsample; i++)
         json_array_append_new(samples, cli_real(t->sample_ns[i]));
     cli_put(j, "sample_ns", samples);
+    cli_put(j, "mhz", t->mhz ? whole(t->mhz) : json_null());
+    cli_put(j, "slowed", whole(t->slowed));
+    cli_put(j, "kept_slowed", cli_text(t->kept_slowed));
+    cli_put(j, "registers", whole(t->registers));
+    cli_put(j, "spill_bytes", whole(t->spill_bytes));
+    cli_put(j, "blocks_per_unit", whole(t->blocks_per_unit));
     cli_put(j, "spent_ns", whole(t->spent_ns));
     cli_put(j, "begun_ns", whole(t->wall_ns));
     snprintf(text, sizeof(text), "%llu", (unsigned long long)t->input_seed);
@@ -117,7 +123,8 @@ static void fill(struct row *r, const struct ws_trial_info *t)
     r->cell[2] = t->workload ? cell("%s", t->workload)
                              : cell("#%u %.8s", (unsigned)t->workload_index,
                                     t->workload_hash);
-    r->cell[3] = cell("%s%s", t->verdict, t->part ? " pair" : "");
+    r->cell[3] = cell("%s%s%s", t->verdict, t->part ? " pair" : "",
+                      t->kept_slowed[0] ? " slowed" : "");
     r->cell[4] = cell("%s", cli_time(t->median_ns));
     r->cell[5] = cell("%zu", t->nsample);
     r->cell[6] =
@@ -407,10 +414,10 @@ static int export(struct cli *c, const struct want *w)
     };
     uint64_t records;
 
-    if (w->o.verdict || w->since_ns || w->o.limit)
+    if (w->o.verdict || w->since_ns || w->o.limit || w->slowed)
         return cli_usage(c, "--run and --device choose runs",
                          "an export takes whole runs: it cannot be filtered "
-                         "by verdict, time or number");
+                         "by verdict, time, number or what slowed it");
     if (own && (w->o.workload || w->kernel))
         return cli_usage(c, "--run and --device choose runs",
                          "an export takes whole runs: it cannot be filtered "
@@ -441,7 +448,8 @@ static int import(struct cli *c, const struct want *w)
     };
     struct ws_trials_imported r;
 
-    if (w->o.verdict || w->since_ns || w->o.limit || w->o.run || w->format)
+    if (w->o.verdict || w->since_ns || w->o.limit || w->o.run || w->format ||
+        w->slowed)
         return cli_usage(c, NULL, "an import takes the whole file");
     if (!w->spec && (w->kernel || w->o.workload || w->o.device || w->where ||
                      w->time_column))
@@ -501,7 +509,8 @@ static void since(struct want *w)
 
 static int act(struct cli *c, struct want *w)
 {
-    bool filter = w->o.verdict || w->o.workload || w->since_ns || w->o.limit;
+    bool filter =
+        w->o.verdict || w->o.workload || w->since_ns || w->o.limit || w->slowed;
 
     if (w->verify + (w->export != NULL) + (w->import != NULL) + w->summary +
             w->list >
@@ -510,6 +519,7 @@ static int act(struct cli *c, struct want *w)
                          "one of --list, --summary, --verify, --export and "
                          "--import at a time");
     since(w);
+    w->o.slowed = w->slowed;
     if ((w->where || w->time_column) && !w->import)
         return cli_usage(c, NULL, "--where and --time-column go with --import");
     if (w->verify)
@@ -552,6 +562,8 @@ static int run(struct cli *c, int argc, char **argv)
         {"since", "TIME", "begun in the last 90s, 5m, 1h", CLI_TIME,
          &w.since_ns},
         {"limit", "N", "the newest N", CLI_U64, &w.o.limit},
+        {"slowed", NULL, "while something slowed the device", CLI_FLAG,
+         &w.slowed},
         {"Files:", NULL, NULL, CLI_GROUP, NULL},
         {"export", "FILE", "write the runs as text", CLI_TEXT, &w.export},
         {"import", "FILE", "add what such a file holds, or nothing", CLI_TEXT,

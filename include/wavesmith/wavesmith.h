@@ -340,6 +340,9 @@ struct ws_bench_row {
     double a_ns, a_lo_ns, a_hi_ns, b_ns, b_lo_ns, b_hi_ns; /* medians */
     double ratio, ratio_lo, ratio_hi; /* a over b: above 1, b is faster */
     size_t samples;                   /* of each */
+    uint32_t a_mhz, b_mhz;            /* as in ws_trial_info */
+    uint32_t slowed;                  /* rounds thrown away, of both */
+    char kept_slowed[32];
 };
 
 /* a: opts->config (default config if NULL); b: `against` likewise. One row;
@@ -362,6 +365,8 @@ struct ws_trials_opts {
     uint64_t run;         /* number */
     uint64_t since_ns;    /* begun then or later; ns since 1970, UTC */
     uint64_t limit;       /* only the newest */
+    int slowed;           /* only those that something slowed: they lost samples
+                             or have slowed ones */
 };
 
 /* One trial. Strings and samples live during the call that shows it. */
@@ -382,6 +387,12 @@ struct ws_trial_info {
     const double *sample_ns;        /* in the order taken */
     size_t nsample;
     uint64_t spent_ns, wall_ns, input_seed; /* wall: when it began, UTC */
+    uint32_t mhz;            /* median clock while sampled; 0: unknown */
+    uint32_t slowed;         /* samples thrown away: the device was slowed */
+    const char *kept_slowed; /* what slowed it while samples were taken that
+                                are kept: "power", "thermal", "hardware", with
+                                ", " between; "": nothing */
+    uint32_t registers, spill_bytes, blocks_per_unit; /* 0: unknown */
 };
 
 /* Calls fn for each, the oldest first. A non-zero return of fn ends the walk

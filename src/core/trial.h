@@ -87,6 +87,11 @@ struct ws__trial {
     uint64_t block; /* pairs: both trials share it, samples in order; 0 */
     enum ws__cache_mode cache;
     uint32_t inner; /* launches a sample, the time is divided by it */
+    /* The device's clock: samples of `sample_ns` had this median (0: unknown);
+     * so many more were thrown away because something slowed the device while
+     * they were taken (WS__SLOW_* of device.h); and what slowed it while kept
+     * ones were, since it would not end. */
+    uint32_t mhz, slowed, kept_slowed;
     uint64_t spent_ns, wall_ns; /* effort spent; when it began (UTC) */
     struct ws__hash candidate_hash, workload_hash;
     uint64_t id; /* store's number, 0 before */

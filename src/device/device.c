@@ -241,6 +241,19 @@ void ws__device_close(struct ws__device *d)
     memset(d, 0, sizeof(*d));
 }
 
+void ws__slow_text(uint32_t slowed, char out[32])
+{
+    static const char *const name[] = {"power", "thermal", "hardware"};
+
+    out[0] = '\0';
+    for (size_t i = 0; i < WS_COUNT(name); i++)
+        if (slowed & (1u << i)) {
+            size_t n = strlen(out);
+
+            snprintf(out + n, 32 - n, "%s%s", n ? ", " : "", name[i]);
+        }
+}
+
 uint64_t ws__device_clock(const struct ws__device *d)
 {
     return d->ops && d->ops->clock ? d->ops->clock(d->self) : ws__now_ns();

@@ -264,6 +264,8 @@ struct ws__device {
 int ws__device_open(struct ws_ctx *ctx, const char *name,
                     struct ws__device *out);
 void ws__device_close(struct ws__device *d);
+/* "power, thermal" of WS__SLOW_* bits; "" of none. */
+void ws__slow_text(uint32_t slowed, char out[32]);
 /* What its clock says. */
 uint64_t ws__device_clock(const struct ws__device *d);
 

@@ -12,11 +12,17 @@
  * Sampling ends when the 95% interval of the median (of the ratio, for a
  * pair) is narrow enough or the budget is spent, whichever is first, but not
  * before a minimum of samples.
+ *
+ * A round that ran while something slowed the device (power, heat) is thrown
+ * away, in a pair for both, and the device rests, longer each time. What is
+ * lost that way is bounded by the budget again; after that slowed samples are
+ * kept, and the trial says so.
  */
 #include "measure/measure_int.h"
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/banned.h"
 
 #define MAX_ROUNDS 2000  /* of a trial: a bound on what the store keeps */
@@ -36,6 +42,8 @@
 #define SLACK_NS 20000000000ull
 #define LONGER 1.5 /* on inputs never seen: not by noise, three times */
 #define TRIES 3
+#define REST_NS 10000000u  /* the first; each is twice as long */
+#define SLICE_NS 10000000u /* between looks at the stop flag */
 
 static const struct target {
     uint64_t budget_ns;
@@ -57,8 +65,10 @@ struct timing {
     struct ws__prog *prog;   /* n * nset */
     struct ws__dev_seq *seq; /* the same, as the batch wants them */
     struct ws__dev_sample *raw;
-    double *ns[2], *tmp; /* PLACES each */
-    size_t count;        /* samples kept, of each subject */
+    double *ns[2], *mhz[2], *tmp; /* PLACES each */
+    size_t count;                 /* samples kept, of each subject */
+    uint64_t lost_ns, rest_ns;    /* by slowing; the next rest */
+    uint32_t slowed, kept_slowed; /* rounds thrown away; WS__SLOW_* of kept */
     uint32_t round, inner;
     uint64_t flush_bytes, spent_ns;
     int last; /* variant of the round before */
@@ -143,6 +153,52 @@ static int vary(struct timing *t, uint32_t rounds)
     return 0;
 }
 
+/* Lets the device cool down. */
+static int rest(struct timing *t)
+{
+    uint64_t start = ws__device_clock(&t->m->dev), took;
+
+    for (uint64_t done = 0; done < t->rest_ns; done += SLICE_NS) {
+        WS_TRY(ws__check_stop(t->m->ctx));
+        ws__sleep_ns(SLICE_NS);
+    }
+    took = ws__device_clock(&t->m->dev) - start;
+    t->lost_ns += took > t->rest_ns ? took : t->rest_ns;
+    t->rest_ns *= 2;
+    return 0;
+}
+
+/* Appends `rounds` rounds that took spent_ns to the samples, but for those
+ * that something slowed (slow[i], WS__SLOW_*). */
+static int append(struct timing *t, const uint32_t *slow, size_t rounds,
+                  uint64_t spent_ns)
+{
+    bool bear = t->lost_ns >= t->target->budget_ns;
+    size_t kept = 0;
+    uint64_t lost;
+
+    for (size_t i = 0; i < rounds; i++) {
+        if (slow[i] && !bear)
+            continue;
+        t->kept_slowed |= slow[i];
+        for (size_t p = 0; p < t->n; p++) {
+            t->ns[p][t->count + kept] = t->ns[p][t->count + i];
+            t->mhz[p][t->count + kept] = t->mhz[p][t->count + i];
+        }
+        kept++;
+    }
+    t->count += kept;
+    if (kept == rounds) {
+        t->rest_ns = REST_NS;
+        return 0;
+    }
+    t->slowed += (uint32_t)(rounds - kept);
+    lost = spent_ns / rounds * (rounds - kept);
+    t->lost_ns += lost;
+    t->spent_ns -= lost;
+    return t->lost_ns < t->target->budget_ns ? rest(t) : 0;
+}
+
 /* Takes `rounds` more; keep: append to the samples. 0, or negative. A failing
  * candidate sets t->judged. */
 static int take(struct timing *t, uint32_t rounds, uint64_t limit_ns, bool keep,
@@ -159,7 +215,8 @@ static int take(struct timing *t, uint32_t rounds, uint64_t limit_ns, bool keep,
         .flush_bytes = t->flush_bytes,
         .limit_ns = limit_ns,
     };
-    uint64_t start = ws__device_clock(&m->dev);
+    uint64_t start = ws__device_clock(&m->dev), spent;
+    uint32_t slow[BATCH_ROUNDS] = {0};
     size_t n = 0, got[2] = {0, 0};
     int rc;
 
@@ -169,7 +226,8 @@ static int take(struct timing *t, uint32_t rounds, uint64_t limit_ns, bool keep,
         rc = ws__measure_run(m, &batch,
                              limit_ns + t->n * m->opts.run_limit_ns + SLACK_NS,
                              t->raw, &n);
-    t->spent_ns += ws__device_clock(&m->dev) - start;
+    spent = ws__device_clock(&m->dev) - start;
+    t->spent_ns += spent;
     if (rc >= 0 && (n < t->n || n > rounds * t->n))
         rc = ws__fail(m->ctx, WS_EPROTO, "%zu samples of %u rounds", n, rounds);
     if (rc < 0) {
@@ -187,6 +245,8 @@ static int take(struct timing *t, uint32_t rounds, uint64_t limit_ns, bool keep,
         WS_TRY(judge_sample(t, x));
         t->b->held[x->set] = (struct ws__held){x->prog, t->poison[x->set],
                                                t->b->variant[x->set]};
+        slow[got[x->prog]] |= x->slowed;
+        t->mhz[x->prog][t->count + got[x->prog]] = x->mhz;
         t->ns[x->prog][t->count + got[x->prog]++] = x->ns;
     }
     for (size_t p = 0; p < t->n; p++) {
@@ -194,9 +254,7 @@ static int take(struct timing *t, uint32_t rounds, uint64_t limit_ns, bool keep,
         median[p] = ws__median(t->tmp, got[p]);
     }
     t->round += (uint32_t)(n / t->n);
-    if (keep)
-        t->count += n / t->n;
-    return 0;
+    return keep ? append(t, slow, n / t->n, spent) : 0;
 }
 
 /* ---- before sampling --------------------------------------------------- */
@@ -328,6 +386,7 @@ static int sample(struct timing *t)
     bool enough = false;
 
     t->spent_ns = 0;
+    t->rest_ns = REST_NS;
     while (!enough && t->count < MAX_ROUNDS) {
         uint64_t left = t->spent_ns < t->target->budget_ns
                             ? t->target->budget_ns - t->spent_ns
@@ -466,6 +525,17 @@ static int check_physics(struct timing *t)
     return 0;
 }
 
+/* Of the samples kept whose clock is known; 0: of none. */
+static uint32_t median_mhz(struct timing *t, size_t p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->count; i++)
+        if (t->mhz[p][i] > 0)
+            t->tmp[n++] = t->mhz[p][i];
+    return n ? (uint32_t)ws__median(t->tmp, n) : 0;
+}
+
 static int keep_samples(struct timing *t)
 {
     for (size_t p = 0; p < t->n; p++) {
@@ -473,6 +543,9 @@ static int keep_samples(struct timing *t)
         double median, *best = &t->m->best_ns[trial->workload];
 
         trial->inner = t->inner;
+        trial->mhz = median_mhz(t, p);
+        trial->slowed = t->slowed;
+        trial->kept_slowed = t->kept_slowed;
         if (!t->count)
             continue;
         trial->sample_ns = ws__alloc(t->m->ctx, t->count, sizeof(double));
@@ -604,7 +677,8 @@ static int prepare(struct timing *t)
         return WS_ENOMEM;
     for (size_t p = 0; p < t->n; p++) {
         t->ns[p] = ws__alloc(ctx, PLACES, sizeof(double));
-        if (!t->ns[p])
+        t->mhz[p] = ws__alloc(ctx, PLACES, sizeof(double));
+        if (!t->ns[p] || !t->mhz[p])
             return WS_ENOMEM;
         for (size_t set = 0; set < nset; set++) {
             struct ws__prog *g = &t->prog[p * nset + set];
@@ -646,6 +720,8 @@ int ws__measure_time(struct ws__measure *m, struct ws__bufs *b,
 
     ws__free(m->ctx, t.ns[0]);
     ws__free(m->ctx, t.ns[1]);
+    ws__free(m->ctx, t.mhz[0]);
+    ws__free(m->ctx, t.mhz[1]);
     ws__free(m->ctx, t.tmp);
     ws__free(m->ctx, t.raw);
     ws__free(m->ctx, t.seq);

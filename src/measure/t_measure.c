@@ -3,7 +3,7 @@
  * the resource filter, pairs, timing rules, and cheats that only show while
  * timing. The device between lies and counts; see t_measure_fixture.h.
  */
-#include "measure/t_measure_fixture.h"
+#include "measure/t_measure_once.h"
 
 #include <signal.h>
 
@@ -13,52 +13,6 @@
 #include "core/safetensors.h"
 
 #define GOOD "kernel k\nmul 1 0 2\ntime 1000\n"
-
-static int reset(void **state)
-{
-    (void)state;
-    memset(&t_script, 0, sizeof(t_script));
-    t_script.inner = "null";
-    t_reference_rc = 0;
-    t_reference_runs = 0;
-    return 0;
-}
-
-/* One question about one kernel text. */
-struct once {
-    struct ws_ctx *ctx;
-    struct t_case *c;
-    struct ws__measure *m;
-    struct ws__trial t[2];
-    struct t_alloc alloc;
-};
-
-static void once_begin(struct once *o, const char *source)
-{
-    memset(o, 0, sizeof(*o));
-    o->ctx = t_ctx(&o->alloc);
-    o->c = t_case_new(o->ctx, source);
-    assert_non_null(o->c);
-}
-
-static void once_ask(struct once *o, const struct ws__question *q)
-{
-    if (!o->m && t_measure_open(o->c, NULL, &o->m) < 0)
-        fail_msg("%s", o->ctx->err.message);
-    t_clear(o->ctx, o->t);
-    if (t_answer(o->m, q, o->t) < 0)
-        fail_msg("%s", o->ctx->err.message);
-}
-
-static void once_end(struct once *o)
-{
-    t_clear(o->ctx, o->t);
-    ws__measure_close(o->m);
-    t_case_free(o->c);
-    ws_ctx_free(o->ctx);
-    assert_int_equal(o->alloc.live, 0);
-    assert_int_equal(t_script.live, 0);
-}
 
 static void expect(const char *source, enum ws__verdict v, const char *words)
 {

@@ -289,6 +289,10 @@ int ws_bench(struct ws_spec *spec, const struct ws_run_opts *opts,
     WS_TRY_DONE(
         put_times(ctx, &s->t[1], &out->b_ns, &out->b_lo_ns, &out->b_hi_ns));
     out->samples = s->t[1].nsample;
+    out->a_mhz = s->t[0].mhz;
+    out->b_mhz = s->t[1].mhz;
+    out->slowed = s->t[0].slowed;
+    ws__slow_text(s->t[0].kept_slowed, out->kept_slowed);
     if (s->t[0].verdict == WS__V_OK && s->t[1].verdict == WS__V_OK &&
         s->t[0].nsample && s->t[1].nsample) {
         WS_TRY_DONE(ws__ratio_bootstrap(ctx, s->t[0].sample_ns, s->t[0].nsample,

@@ -10,8 +10,10 @@
 #include "plan/plan_trials.h"
 
 #include <ctype.h>
+#include <stddef.h>
 
 #include "base/fs.h"
+#include "device/device.h"
 #include "plan/plan_recordings.h"
 #include "base/banned.h"
 
@@ -175,6 +177,12 @@ struct list {
     void *user;
 };
 
+/* Callers built before the field was there leave none out. */
+static bool wants_slowed(const struct ws_trials_opts *o)
+{
+    return o->size > offsetof(struct ws_trials_opts, slowed) && o->slowed;
+}
+
 static int is_wanted(struct list *l, const struct ws__store_row *r,
                      const struct ws__parts **parts, bool *wanted)
 {
@@ -186,6 +194,7 @@ static int is_wanted(struct list *l, const struct ws__store_row *r,
         (!o->verdict ||
          !strcmp(o->verdict, ws__verdict_key(r->trial.verdict))) &&
         r->trial.wall_ns >= o->since_ns &&
+        (!wants_slowed(o) || r->trial.slowed || r->trial.kept_slowed) &&
         ws__trials_is_device(r->identity.device, r->run.device, o->device) &&
         is_workload(*parts, &r->trial, o->workload);
     return 0;
@@ -194,7 +203,7 @@ static int is_wanted(struct list *l, const struct ws__store_row *r,
 /* Texts that live as long as fn runs. */
 struct words {
     struct ws__buf config, index;
-    char spec[33], device[33], candidate[33], workload[33];
+    char spec[33], device[33], candidate[33], workload[33], slowed[32];
 };
 
 static int config_index(struct ws__buf *b, const struct ws__config *c)
@@ -267,11 +276,18 @@ static int show(struct list *l, const struct ws__store_row *r,
         .spent_ns = t->spent_ns,
         .wall_ns = t->wall_ns,
         .input_seed = t->input_seed,
+        .mhz = t->mhz,
+        .slowed = t->slowed,
+        .kept_slowed = w.slowed,
+        .registers = t->res.registers,
+        .spill_bytes = t->res.spill_bytes,
+        .blocks_per_unit = t->res.blocks_per_unit,
     };
     int rc;
 
     ws__buf_init(&w.config, l->ctx, MAX_WORDS);
     ws__buf_init(&w.index, l->ctx, MAX_WORDS);
+    ws__slow_text(t->kept_slowed, w.slowed);
     rc = name_all(r, p, &w, &i);
     if (rc >= 0 && t->nsample)
         rc = ws__summarize(l->ctx, t->sample_ns, t->nsample, &sum);

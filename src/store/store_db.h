@@ -13,7 +13,7 @@
 #include "store/store.h"
 
 #define WS__STORE_APPLICATION_ID 0x57536d74 /* "WSmt" */
-#define WS__STORE_FORMAT 2
+#define WS__STORE_FORMAT 3
 #define WS__STORE_BUSY_MS 5000
 
 /* Kinds: UINT any unsigned integer, enum or bool; F64 double; HASH ws__hash;
@@ -60,7 +60,15 @@
     X(spent_ns, UINT, spent_ns)                                                \
     X(wall_ns, UINT, wall_ns)                                                  \
     X(candidate_hash, HASH, candidate_hash)                                    \
-    X(workload_hash, HASH, workload_hash)
+    X(workload_hash, HASH, workload_hash)                                      \
+    WS__TRIAL_COLUMNS_3(X)
+
+/* Of format 3; older rows have zeros there. */
+#define WS__TRIAL_COLUMNS_3(X)                                                 \
+    X(blocks_per_unit, UINT, res.blocks_per_unit)                              \
+    X(mhz, UINT, mhz)                                                          \
+    X(slowed, UINT, slowed)                                                    \
+    X(kept_slowed, UINT, kept_slowed)
 
 #define WS__QUESTION_COLUMNS(X)                                                \
     X(id, UINT, id)                                                            \
@@ -136,7 +144,7 @@ struct ws__column {
 /* The lists as tables, for code that walks them. */
 struct ws__columns {
     const struct ws__column *at;
-    size_t n;
+    size_t n, first; /* first: as many as format 1 had; the rest is later */
 };
 extern const struct ws__columns ws__trial_columns, ws__question_columns,
     ws__run_columns, ws__identity_columns;

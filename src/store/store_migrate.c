@@ -8,7 +8,8 @@
  * were new.
  *
  * Format 2 added checksums to the tables that had none (identity, run, value)
- * and the table spec.
+ * and the table spec. Format 3 added columns to trial; zero in all of them
+ * leaves a row's checksum as it was.
  */
 #include "store/store_db.h"
 
@@ -20,6 +21,11 @@ static const char to_2[] =
     "ALTER TABLE value ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;" //
     WS__SQL_SPEC_TABLE "PRAGMA user_version = 2";
 
+#define ADD_COLUMN(name, kind, field)                                          \
+    "ALTER TABLE trial ADD COLUMN " #name " INTEGER NOT NULL DEFAULT 0;"
+static const char to_3[] =
+    WS__TRIAL_COLUMNS_3(ADD_COLUMN) "PRAGMA user_version = 3";
+
 /* A temporary name hides the one of the file. */
 static const char bridge_1[] =
     "PRAGMA temp_store = MEMORY;"
@@ -27,6 +33,11 @@ static const char bridge_1[] =
     "CREATE TEMP VIEW run AS SELECT *, 0 AS sum FROM main.run;"
     "CREATE TEMP VIEW value AS SELECT *, 0 AS sum FROM main.value;"
     "CREATE TEMP TABLE spec(hash BLOB, text TEXT, sum INTEGER)";
+
+#define ZERO(name, kind, field) ", 0 AS " #name
+static const char bridge_2[] =
+    "CREATE TEMP VIEW trial AS SELECT *" WS__TRIAL_COLUMNS_3(
+        ZERO) " FROM main.trial";
 
 /* The row after the one seen last: 1, or 0. Each is read by a statement of its
  * own, so that nothing is written into a walk. */
@@ -50,16 +61,25 @@ static int next_run(struct ws__store *s, struct ws__run *run,
     return rc;
 }
 
+static int check_runs(struct ws__store *s)
+{
+    struct ws__run run = {.id = 0};
+    uint64_t begun_ns;
+    int rc;
+
+    while ((rc = next_run(s, &run, &begun_ns)) > 0)
+        WS_TRY(ws__store_check_free(s, &run));
+    return rc;
+}
+
 static int sum_runs(struct ws__store *s)
 {
     struct ws__run run = {.id = 0};
     uint64_t begun_ns;
     int rc;
 
-    while ((rc = next_run(s, &run, &begun_ns)) > 0) {
-        WS_TRY(ws__store_check_free(s, &run));
+    while ((rc = next_run(s, &run, &begun_ns)) > 0)
         WS_TRY(ws__store_rename_run(s, begun_ns, &run));
-    }
     return rc;
 }
 
@@ -140,15 +160,27 @@ static int sum_values(struct ws__store *s)
     return rc;
 }
 
-int ws__store_migrate(struct ws__store *s)
+static int migrate_1(struct ws__store *s)
 {
     WS_TRY(ws__store_exec(s, to_2, "bring up to date"));
+    WS_TRY(check_runs(s));
     WS_TRY(sum_runs(s)); /* the sums that are there are not looked at yet */
     WS_TRY(sum_identities(s));
     return sum_values(s);
 }
 
+int ws__store_migrate(struct ws__store *s)
+{
+    if (s->format < 2)
+        WS_TRY(migrate_1(s));
+    else
+        WS_TRY(check_runs(s));
+    return ws__store_exec(s, to_3, "bring up to date");
+}
+
 int ws__store_bridge(struct ws__store *s)
 {
-    return ws__store_exec(s, bridge_1, "read");
+    if (s->format < 2)
+        WS_TRY(ws__store_exec(s, bridge_1, "read"));
+    return ws__store_exec(s, bridge_2, "read");
 }

@@ -23,6 +23,7 @@
 struct line {
     struct ws_ctx *ctx;
     struct ws__loc loc;
+    uint64_t format; /* of the record */
 };
 
 static int bad(const struct line *l, const char *fmt, ...) WS_PRINTF(2, 3);
@@ -298,27 +299,29 @@ static int take_column(const struct line *l, const struct ws__column *c,
     return 0;
 }
 
-/* All columns of an object, and no other key but `also`. */
+/* All columns of an object that its format has, and no other key but `also`.
+ * The others are zero. */
 static int take_columns(const struct line *l, json_t *obj,
                         const struct ws__columns *c, const char *also,
                         void *row)
 {
+    size_t n = l->format < WS__TEXT_FORMAT ? c->first : c->n;
     const char *key;
     json_t *v;
 
-    for (size_t i = 0; i < c->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         WS_TRY(get(l, obj, c->at[i].name, &v));
         WS_TRY(take_column(l, &c->at[i], v, row));
     }
-    if (json_object_size(obj) == c->n + (also != NULL))
+    if (json_object_size(obj) == n + (also != NULL))
         return 0;
     json_object_foreach(obj, key, v)
     {
         size_t i = 0;
 
-        while (i < c->n && strcmp(c->at[i].name, key))
+        while (i < n && strcmp(c->at[i].name, key))
             i++;
-        if (i == c->n && (!also || strcmp(also, key)))
+        if (i == n && (!also || strcmp(also, key)))
             return bad(l, "unknown key '%.40s'", key);
     }
     return bad(l, "no key '%s'", also ? also : "");
@@ -654,20 +657,18 @@ static int take_value(const struct line *l, struct ws__import *in, json_t *doc,
     return get_text(l, doc, "value", &r->value);
 }
 
-static int check_format(const struct line *l, const json_t *doc)
+static int check_format(struct line *l, const json_t *doc)
 {
-    uint64_t format;
-
-    WS_TRY(get_whole(l, doc, "format", 1, MAX_ID, &format));
-    if (format <= WS__TEXT_FORMAT)
+    WS_TRY(get_whole(l, doc, "format", 1, MAX_ID, &l->format));
+    if (l->format <= WS__TEXT_FORMAT)
         return 0;
     ws__fail_at(l->ctx, WS_EVERSION, &l->loc,
                 "a record of format %llu; this program knows formats up to %d",
-                (unsigned long long)format, WS__TEXT_FORMAT);
+                (unsigned long long)l->format, WS__TEXT_FORMAT);
     return ws__hint(l->ctx, "use the newer release that wrote it");
 }
 
-static int take_record(const struct line *l, struct ws__import *in, json_t *doc,
+static int take_record(struct line *l, struct ws__import *in, json_t *doc,
                        struct ws__record *r)
 {
     const char *kind = json_string_value(json_object_get(doc, "wavesmith"));
@@ -717,7 +718,7 @@ static int check_pair(const struct line *l, const struct ws__import *in,
 
 static int end_pair(const struct ws__import *in)
 {
-    struct line l = {in->ctx, {.file = in->name}};
+    struct line l = {in->ctx, {.file = in->name}, 0};
 
     if (!in->nrecord || in->record[in->nrecord - 1].part != 1)
         return 0;
@@ -748,7 +749,7 @@ static int next_record(struct ws__import *in, uint32_t line,
 static int take_line(struct ws__import *in, const char *text, size_t n,
                      uint32_t number)
 {
-    struct line l = {in->ctx, {.file = in->name, .line = number}};
+    struct line l = {in->ctx, {.file = in->name, .line = number}, 0};
     struct ws__record *r;
     json_t *doc;
     int rc;
@@ -820,7 +821,7 @@ int ws__import_answer(struct ws__import *in, const struct ws__run *run,
                       const struct ws__identity *id, uint32_t line,
                       const struct ws__question *q, const struct ws__trial *t)
 {
-    struct line l = {in->ctx, {.file = in->name, .line = line}};
+    struct line l = {in->ctx, {.file = in->name, .line = line}, 0};
     struct ws__import_identity who = {.identity = *id};
     struct ws__import_run r = {.run = *run, .begun_ns = t->wall_ns};
     struct ws__record *rec;

@@ -35,13 +35,17 @@ static const struct ws__column run_column[] = {WS__RUN_COLUMNS(COLUMN_R)};
 static const struct ws__column identity_column[] = {
     WS__IDENTITY_COLUMNS(COLUMN_I)};
 
-const struct ws__columns ws__trial_columns = {trial_column,
-                                              WS_COUNT(trial_column)};
-const struct ws__columns ws__question_columns = {question_column,
-                                                 WS_COUNT(question_column)};
-const struct ws__columns ws__run_columns = {run_column, WS_COUNT(run_column)};
-const struct ws__columns ws__identity_columns = {identity_column,
-                                                 WS_COUNT(identity_column)};
+#define ONE(name, kind, field) +1
+#define LATER (0 WS__TRIAL_COLUMNS_3(ONE))
+#define COLUMNS(list, later)                                                   \
+    {                                                                          \
+        list, WS_COUNT(list), WS_COUNT(list) - (later)                         \
+    }
+
+const struct ws__columns ws__trial_columns = COLUMNS(trial_column, LATER);
+const struct ws__columns ws__question_columns = COLUMNS(question_column, 0);
+const struct ws__columns ws__run_columns = COLUMNS(run_column, 0);
+const struct ws__columns ws__identity_columns = COLUMNS(identity_column, 0);
 
 /* --- scalars ------------------------------------------------------------- */
 
@@ -162,6 +166,19 @@ static uint64_t sum_row(struct ws__hash h, const struct ws__column *c, size_t n,
     return h.lo;
 }
 
+/* Columns that came with a later format count where one is not zero, so that
+ * older rows keep their sums. */
+static uint64_t trial_sum(struct ws__hash keys, const struct ws__trial *t)
+{
+    const struct ws__columns *c = &ws__trial_columns;
+    size_t n = c->first;
+
+    for (size_t i = c->first; i < c->n; i++)
+        if (load_uint((const char *)t + c->at[i].off, c->at[i].size))
+            n = c->n;
+    return sum_row(keys, c->at, n, t);
+}
+
 /* --- writing ------------------------------------------------------------- */
 
 /* Failures to bind (memory) show as a failure to step. */
@@ -236,8 +253,7 @@ int ws__store_put_trial(struct ws__store *s, uint64_t run, unsigned part,
 {
     const size_t n = WS_COUNT(trial_column);
     uint64_t sum =
-        sum_row(sum_keys(run, t->question, part, (uint64_t)s->identity),
-                trial_column, n, t);
+        trial_sum(sum_keys(run, t->question, part, (uint64_t)s->identity), t);
     sqlite3_stmt *st;
 
     WS_TRY(ws__store_kept(s, WS__SQL_TRIAL_PUT, &st));
@@ -456,8 +472,7 @@ int ws__store_read_trial(struct ws__store *s, sqlite3_stmt *q, int *at,
     t->id = key[0];
     t->question = key[2];
     rc = read_row(s, q, at, trial_column, n, t);
-    if (!rc && sum_row(sum_keys(key[1], key[2], key[3], key[4]), trial_column,
-                       n, t) != key[5])
+    if (!rc && trial_sum(sum_keys(key[1], key[2], key[3], key[4]), t) != key[5])
         rc = 1;
     if (!rc)
         return 0;

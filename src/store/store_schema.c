@@ -73,6 +73,8 @@ static const char tables[] =
     " registers INTEGER NOT NULL, spill_bytes INTEGER NOT NULL,"
     " shared_bytes INTEGER NOT NULL, private_bytes INTEGER NOT NULL,"
     " max_threads INTEGER NOT NULL, binary_hash BLOB NOT NULL,"
+    " blocks_per_unit INTEGER NOT NULL, mhz INTEGER NOT NULL,"
+    " slowed INTEGER NOT NULL, kept_slowed INTEGER NOT NULL,"
     " wrong_tensor INTEGER NOT NULL, wrong_bad INTEGER NOT NULL,"
     " wrong_total INTEGER NOT NULL, wrong_nan INTEGER NOT NULL,"
     " wrong_unwritten INTEGER NOT NULL, wrong_max_abs REAL NOT NULL,"

@@ -128,11 +128,15 @@ static inline void t_trial(struct ws_ctx *ctx, uint64_t i, size_t nsample,
     t->res.shared_bytes = 3;
     t->res.private_bytes = 4;
     t->res.max_threads = 5;
+    t->res.blocks_per_unit = 6;
     t->res.binary = (struct ws__hash){i, ~i};
     t->input_seed = ~i;
     t->block = i * 3;
     t->cache = WS__CACHE_WARM;
     t->inner = 17;
+    t->mhz = UINT32_MAX - 1;
+    t->slowed = (uint32_t)i + 1;
+    t->kept_slowed = 5;
     t->spent_ns = i * 1000;
     t->wall_ns = UINT64_C(1700000000000000000) + i;
     t->candidate_hash = (struct ws__hash){i, 100};

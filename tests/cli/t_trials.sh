@@ -18,6 +18,8 @@ expect "the newest three" 0 "$ws" trials "$old" --limit 3
 check "three trials" [ "$(wc -l <"$tmp/out")" -eq 4 ]
 expect "by device" 0 "$ws" trials "$old" --device GPU
 check "eight have one" [ "$(wc -l <"$tmp/out")" -eq 9 ]
+expect "none was slowed" 0 "$ws" trials "$old" --slowed
+check "it says so" out_has "no trials"
 expect "no such verdict" 2 "$ws" trials "$old" --verdict good
 check "verdicts are listed" err_has "too_fast"
 expect "verify" 0 "$ws" trials "$old" --verify
@@ -36,7 +38,7 @@ expect "an export is not filtered" 2 "$ws" trials "$tmp/new.db" --export "$tmp/x
 sed '2s/"seq":2/"seq":3/' "$tmp/old.jsonl" >"$tmp/gap.jsonl"
 expect "a gap" 2 "$ws" trials "$tmp/gap.db" --import "$tmp/gap.jsonl"
 check "its line" err_has "gap.jsonl:2:"
-sed 's/"format":1/"format":9/' "$tmp/old.jsonl" >"$tmp/newer.jsonl"
+sed 's/"format":2/"format":9/' "$tmp/old.jsonl" >"$tmp/newer.jsonl"
 expect "a newer format" 2 "$ws" trials "$tmp/gap.db" --import "$tmp/newer.jsonl"
 check "nothing is made of a bad file" [ ! -e "$tmp/gap.db" ]
 check "nor beside it" [ ! -e "$tmp/gap.db-wal" ]
@@ -46,6 +48,11 @@ check "the line of it" err_has "unfit.jsonl:2: its kernel is not the question's"
 check "still nothing" [ ! -e "$tmp/gap.db" ]
 expect "a store that was there stays" 2 "$ws" trials "$tmp/new.db" --import "$tmp/unfit.jsonl"
 expect "as it was" 0 "$ws" trials "$tmp/new.db" --verify
+cp tests/data/store/format2.db "$tmp/two.db"
+expect "a store of format 2" 0 "$ws" trials "$tmp/two.db"
+check "two runs of it" out_has "2 runs, 9 trials"
+expect "text of format 1 matches it" 0 "$ws" trials "$tmp/two.db" --import tests/data/store/format1.jsonl
+check "all of it" out_has "10 were there"
 expect "no such store" 2 "$ws" trials "$tmp/no.db"
 expect "rows of no file" 2 "$ws" trials "$old" --where a=1
 check "it says why" err_has "go with --import"

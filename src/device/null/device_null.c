@@ -19,6 +19,9 @@
  *   crash | hang        what they say
  *   slow US             is busy for so many microseconds
  *   time NS             the sample's time is the sum of these, exactly
+ *   mhz N               the clock after the sample
+ *   slowed WHY FROM TO  samples FROM to TO - 1 of this module, counted from 0,
+ *                       are slowed by "power", "thermal" or "hardware"
  *   if WORD WORD ...    the rest of the line if both words are the same
  *
  * A word that is the name of a #define stands for its value. One "time"
@@ -66,6 +69,7 @@ struct module {
         const char *name, *value;
     } define[MAX_DEFINES];
     size_t ndefine;
+    uint64_t samples; /* that its kernels were part of */
 };
 
 struct null_device {
@@ -77,6 +81,7 @@ struct null_device {
     size_t nmodule, module_cap;
     double stated_ns; /* of the running sequence */
     bool stated;
+    uint32_t mhz, slowed; /* after it */
 };
 
 /* --- what it is --------------------------------------------------------- */
@@ -313,9 +318,9 @@ static const struct {
     const char *name;
     size_t words;
 } statement[] = {
-    {"copy", 2},  {"fill", 2}, {"add", 2},  {"mul", 3},
-    {"store", 2}, {"addr", 1}, {"oob", 2},  {"refuse", 0},
-    {"crash", 0}, {"hang", 0}, {"slow", 1}, {"time", 1},
+    {"copy", 2}, {"fill", 2}, {"add", 2},    {"mul", 3},    {"store", 2},
+    {"addr", 1}, {"oob", 2},  {"refuse", 0}, {"crash", 0},  {"hang", 0},
+    {"slow", 1}, {"time", 1}, {"mhz", 1},    {"slowed", 3},
 };
 
 /* -1: unknown */
@@ -622,6 +627,23 @@ static void be_busy(double us)
         continue;
 }
 
+static void be_slowed(struct frame *f, char *const *word)
+{
+    static const struct {
+        const char *name;
+        uint32_t bit;
+    } why[] = {{"power", WS__SLOW_POWER},
+               {"thermal", WS__SLOW_THERMAL},
+               {"hardware", WS__SLOW_HARDWARE}};
+    double at = (double)f->m->samples;
+
+    if (at < number(f, word[1]) || at >= number(f, word[2]))
+        return;
+    for (size_t i = 0; i < WS_COUNT(why); i++)
+        if (!strcmp(value_of(f, word[0]), why[i].name))
+            f->d->slowed |= why[i].bit;
+}
+
 static int run_line(struct frame *f, const struct line *l)
 {
     size_t at = 0;
@@ -650,6 +672,14 @@ static int run_line(struct frame *f, const struct line *l)
     if (!strcmp(op, "time")) {
         f->d->stated = true;
         f->d->stated_ns += number(f, l->word[at + 1]);
+        return 0;
+    }
+    if (!strcmp(op, "mhz")) {
+        f->d->mhz = (uint32_t)number(f, l->word[at + 1]);
+        return 0;
+    }
+    if (!strcmp(op, "slowed")) {
+        be_slowed(f, &l->word[at + 1]);
         return 0;
     }
     return run_on_buffer(f, l, at);
@@ -686,6 +716,18 @@ static int run_once(struct null_device *d, const struct ws__dev_seq *s)
     return 0;
 }
 
+static void count_sample(struct null_device *d, const struct ws__dev_seq *s)
+{
+    for (size_t i = 0; i < s->nlaunch; i++) {
+        bool seen = false;
+
+        for (size_t k = 0; k < i; k++)
+            seen = seen || s->launch[k].module == s->launch[i].module;
+        if (!seen)
+            d->module[s->launch[i].module - 1]->samples++;
+    }
+}
+
 static int null_timed(void *dev, const struct ws__dev_seq *s, uint32_t inner,
                       double *ns)
 {
@@ -696,10 +738,20 @@ static int null_timed(void *dev, const struct ws__dev_seq *s, uint32_t inner,
             s->nlaunch ? s->launch[0].entry : "");
     d->stated = false;
     d->stated_ns = 0;
+    d->mhz = d->slowed = 0;
     for (uint32_t i = 0; i < inner; i++)
         WS_TRY(run_once(d, s));
     *ns = d->stated ? d->stated_ns : (double)(ws__now_ns() - begin);
+    count_sample(d, s);
     return 0;
+}
+
+static void null_look(void *dev, struct ws__dev_sample *s)
+{
+    struct null_device *d = dev;
+
+    s->mhz = d->mhz;
+    s->slowed = d->slowed;
 }
 
 /* There is no cache of its own to flush. */
@@ -719,6 +771,7 @@ static int null_run(void *dev, const struct ws__dev_batch *b,
         .hash = null_hash,
         .flush = null_flush,
         .timed = null_timed,
+        .look = null_look,
     };
     struct null_device *d = dev;
 
