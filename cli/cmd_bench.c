@@ -247,6 +247,8 @@ static int run(struct cli *c, int argc, char **argv)
         {"device", "D", "as 'wavesmith devices' names it", CLI_TEXT, &o.device},
         {"cache", "MODE", "cold or warm (default: as the op says)", CLI_TEXT,
          &o.cache},
+        {"launch", "MODE", "stream, or graph: recorded once, then replayed",
+         CLI_TEXT, &o.launch},
         {"seed", "N", "of the inputs", CLI_U64, &o.seed},
         {"trust-python", NULL, "let the op's reference run if it is Python",
          CLI_FLAG, &trust},

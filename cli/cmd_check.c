@@ -87,6 +87,8 @@ static int run(struct cli *c, int argc, char **argv)
         {"device", "D",
          "as 'wavesmith devices' names it, or record:..., replay:...", CLI_TEXT,
          &o.device},
+        {"launch", "MODE", "stream, or graph: recorded once, then replayed",
+         CLI_TEXT, &o.launch},
         {"seed", "N", "of the inputs", CLI_U64, &o.seed},
         {"trust-python", NULL, "let the op's reference run if it is Python",
          CLI_FLAG, &trust},

@@ -433,6 +433,8 @@ static int run(struct cli *c, int argc, char **argv)
         {"out", "PACK", "write the choices for the runtime", CLI_TEXT, &o.pack},
         {"cache", "MODE", "cold or warm (default: as the op says)", CLI_TEXT,
          &o.cache},
+        {"launch", "MODE", "stream, or graph: recorded once, then replayed",
+         CLI_TEXT, &o.launch},
         {"builders", "N", "workers that build (default: processors)", CLI_U64,
          &builders},
         {"Results on record instead of a device:", NULL, NULL, CLI_GROUP, NULL},

@@ -226,7 +226,9 @@ struct ws_run_opts {
     const char *workload; /* "M=1,..." or the name of one; NULL: the first */
     const char *cache;    /* "cold", "warm"; NULL: as the op says */
     uint64_t seed;
-    int trust_python; /* 1: a reference in Python may run; it is code */
+    int trust_python;   /* 1: a reference in Python may run; it is code */
+    const char *launch; /* "stream"; "graph": launches are recorded once and
+                           replayed, where a device can; NULL: stream */
 };
 
 struct ws_check_result {
@@ -279,7 +281,8 @@ struct ws_tune_opts {
      * Kernel Tuner, or a store. where: "COLUMN=VALUE,..." selects rows of a
      * matrix; time_column: its time. NULL: measure on a device. */
     const char *recordings, *where, *time_column;
-    int trust_python; /* as in ws_run_opts */
+    int trust_python;   /* as in ws_run_opts */
+    const char *launch; /* likewise */
 };
 
 struct ws_tune_row {

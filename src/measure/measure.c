@@ -63,6 +63,7 @@ int ws__measure_once(struct ws__measure *m, const struct ws__dev_seq *seq,
         .rounds = 1,
         .inner = 1,
         .limit_ns = m->opts.run_limit_ns,
+        .graph = m->opts.graph,
     };
     size_t n = 0;
 
@@ -599,7 +600,8 @@ static void seal_protocol(struct ws__measure *m)
                                        [WS__CACHE_WARM] = "warm"};
 
     snprintf(m->info.id.protocol, sizeof(m->info.id.protocol),
-             "measure 2, cache %s, %d sets", mode[m->opts.cache], WS__SETS);
+             "measure 2, cache %s, %d sets%s", mode[m->opts.cache], WS__SETS,
+             m->opts.graph ? ", graph" : "");
     ws__identity_seal(&m->info.id);
 }
 

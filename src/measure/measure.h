@@ -18,6 +18,7 @@ struct ws__measure_opts {
     uint64_t max_bytes; /* device memory to use; 0: half of it */
     bool trust_python;  /* the op's reference may be Python */
     bool as_reference;  /* the kernel is the op's trusted one: it has none */
+    bool graph; /* launches replay a recorded graph, where there is one */
 };
 
 struct ws__measure;

@@ -214,6 +214,7 @@ static int take(struct timing *t, uint32_t rounds, uint64_t limit_ns, bool keep,
         .inner = t->inner,
         .flush_bytes = t->flush_bytes,
         .limit_ns = limit_ns,
+        .graph = m->opts.graph,
     };
     uint64_t start = ws__device_clock(&m->dev), spent;
     uint32_t slow[BATCH_ROUNDS] = {0};

@@ -37,9 +37,10 @@ int ws__plan_bind(struct ws_spec *spec, struct ws__measure *m);
  * may be put in the place of its own files. */
 int ws__plan_may_replace(struct ws_ctx *ctx, const char *path, bool pack,
                          const char *store);
-/* For the measuring evaluator: the cache mode, the driver's cache, which goes
- * to the project, and whether the reference may run (o->trust_python). */
+/* For the measuring evaluator: cache and launch mode (NULL: default), the
+ * driver's cache, which goes to the project, and whether the reference may run
+ * (o->trust_python). */
 int ws__plan_measure_opts(struct ws_spec *spec, const char *cache,
-                          struct ws__measure_opts *o);
+                          const char *launch, struct ws__measure_opts *o);
 
 #endif

@@ -148,11 +148,15 @@ static int first_workload(struct ws_spec *spec, const struct ws__candidate *c,
     return 0;
 }
 
-/* Callers built before the field was there trust nothing. */
-static bool trusts(const struct ws_run_opts *o)
+/* A caller that was built before a field was added does not set it. */
+static struct ws_run_opts known_opts(const struct ws_run_opts *o)
 {
-    return o->size > offsetof(struct ws_run_opts, trust_python) &&
-           o->trust_python;
+    struct ws_run_opts all = {0};
+
+    if (o)
+        memcpy(&all, o,
+               o->size && o->size < sizeof(all) ? o->size : sizeof(all));
+    return all;
 }
 
 static int session_start(struct ws_spec *spec, const struct ws_run_opts *o,
@@ -162,7 +166,7 @@ static int session_start(struct ws_spec *spec, const struct ws_run_opts *o,
     struct session *s = ws__alloc(spec->ctx, 1, sizeof(*s));
     struct ws__measure_opts mo = {.device = o->device,
                                   .builders = 1,
-                                  .trust_python = trusts(o),
+                                  .trust_python = o->trust_python != 0,
                                   .seed = o->seed};
     int rc;
 
@@ -170,7 +174,7 @@ static int session_start(struct ws_spec *spec, const struct ws_run_opts *o,
     if (!s)
         return WS_ENOMEM;
     WS_TRY_DONE(ws__plan_need_op(spec, command));
-    WS_TRY_DONE(ws__plan_measure_opts(spec, o->cache, &mo));
+    WS_TRY_DONE(ws__plan_measure_opts(spec, o->cache, o->launch, &mo));
     /* The device first: defaults depend on it. */
     WS_TRY_DONE(ws__measure_open(spec->ctx, spec->s->op, spec->s->kernel,
                                  spec->s->nkernel, &s->w, 1, &mo, &s->m));
@@ -206,19 +210,17 @@ static int session_ask(struct ws_spec *spec, struct session *s)
     return ev.ops->answer(ev.self, &s->q, s->t);
 }
 
-static const struct ws_run_opts no_opts = {.size = sizeof(no_opts)};
-
 int ws_check(struct ws_spec *spec, const struct ws_run_opts *opts,
              struct ws_check_result *out)
 {
+    const struct ws_run_opts o = known_opts(opts);
     struct ws_ctx *ctx = spec->ctx;
     const struct ws__kernel *k;
     struct session *s;
     int rc;
 
     memset(out, 0, sizeof(*out));
-    opts = opts ? opts : &no_opts;
-    WS_TRY(session_start(spec, opts, "check", opts->config, &s));
+    WS_TRY(session_start(spec, &o, "check", o.config, &s));
     k = &spec->s->kernel[s->q.a.kernel];
     s->q.want = WS__WANT_BUILD | WS__WANT_VERDICT;
     s->q.effort = WS__NORMAL;
@@ -256,6 +258,7 @@ static int put_times(struct ws_ctx *ctx, const struct ws__trial *t, double *mid,
 int ws_bench(struct ws_spec *spec, const struct ws_run_opts *opts,
              const char *against, struct ws_bench_row *out)
 {
+    const struct ws_run_opts o = known_opts(opts);
     struct ws_ctx *ctx = spec->ctx;
     const struct ws__kernel *k;
     struct session *s;
@@ -263,8 +266,7 @@ int ws_bench(struct ws_spec *spec, const struct ws_run_opts *opts,
     int rc, bad;
 
     memset(out, 0, sizeof(*out));
-    opts = opts ? opts : &no_opts;
-    WS_TRY(session_start(spec, opts, "bench", against, &s));
+    WS_TRY(session_start(spec, &o, "bench", against, &s));
     k = spec->s->kernel;
     s->q.pair = true;
     s->q.want = WS__WANT_BUILD | WS__WANT_VERDICT | WS__WANT_TIME;
@@ -298,7 +300,7 @@ int ws_bench(struct ws_spec *spec, const struct ws_run_opts *opts,
         WS_TRY_DONE(ws__ratio_bootstrap(ctx, s->t[0].sample_ns, s->t[0].nsample,
                                         s->t[1].sample_ns, s->t[1].nsample,
                                         s->t[0].nsample == s->t[1].nsample,
-                                        opts->seed, &ratio));
+                                        o.seed, &ratio));
         out->ratio = ratio.value;
         out->ratio_lo = ratio.lo;
         out->ratio_hi = ratio.hi;

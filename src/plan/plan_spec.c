@@ -291,13 +291,23 @@ int ws__plan_may_replace(struct ws_ctx *ctx, const char *path, bool pack,
     return ws__hint(ctx, "name another file, or remove it first");
 }
 
+static int launch_mode(struct ws_ctx *ctx, const char *text, bool *graph)
+{
+    *graph = text && !strcmp(text, "graph");
+    if (!text || *graph || !strcmp(text, "stream"))
+        return 0;
+    ws__fail(ctx, WS_EINVAL, "unknown launch mode '%s'", text);
+    return ws__hint(ctx, "stream or graph");
+}
+
 int ws__plan_measure_opts(struct ws_spec *spec, const char *cache,
-                          struct ws__measure_opts *o)
+                          const char *launch, struct ws__measure_opts *o)
 {
     struct ws_ctx *ctx = spec->ctx;
 
     WS_TRY(need_sources(spec));
     WS_TRY(ws__plan_cache_mode(ctx, cache, &o->cache));
+    WS_TRY(launch_mode(ctx, launch, &o->graph));
     WS_TRY(ws__reference_allowed(ctx, spec->s->op, o->trust_python));
     if (!ctx->cache_dir) {
         ctx->cache_dir = ws__path_join(ctx, spec->project, "cache");

@@ -310,7 +310,7 @@ static int open_devices(struct tune *t)
                                   .seed = o->seed,
                                   .trust_python = o->trust_python};
 
-    WS_TRY(ws__plan_measure_opts(t->spec, o->cache, &mo));
+    WS_TRY(ws__plan_measure_opts(t->spec, o->cache, o->launch, &mo));
     WS_TRY(ws__fs_mkdirs(t->ctx, t->spec->project));
     WS_TRY(ws__fleet_open(t->ctx, s->op, s->kernel, s->nkernel,
                           t->about.workload, t->about.nworkload, &mo,

@@ -17,6 +17,8 @@ expect "missing file" 2 "$ws" space "$tmp/none.yaml"
 check "missing file is named" err_has "none.yaml"
 expect "bad time" 2 "$ws" devices --timeout soon
 expect "bad budget" 2 "$ws" tune ops/gemm --budget lots
+expect "bad launch mode" 2 "$ws" check ops/rmsnorm --launch grap
+check "the modes are named" err_has "stream or graph"
 
 # The error object.
 printf 'kernel: x\nop: gemm\ndialect: portable\nparamters: {}\n' >"$tmp/bad.yaml"
