@@ -7,51 +7,6 @@
 . tests/tap.sh
 . tests/slow/kill.sh
 
-# until_done NAME KILLS COMMAND...: the command ends with --store and --json.
-until_done() {
-    local name=$1 want=$2 done_kills=0 round=0 bad=0 length rc pid start db
-    shift 2
-    start=$(now_ms)
-    "$@" --store "$tmp/$name.calm.db" >"$tmp/$name.calm.json" 2>"$tmp/err"
-    rc=$?
-    length=$(($(now_ms) - start))
-    check "$name: the calm tune ends" [ $rc -eq 0 ]
-    [ $rc -eq 0 ] || { sed 's/^/# /' "$tmp/err"; return; }
-    answers "$tmp/$name.calm.json" >"$tmp/$name.calm"
-    trials "$tmp/$name.calm.db" >"$tmp/$name.calm.trials"
-    while [ $done_kills -lt "$want" ] && [ $bad -eq 0 ] && [ $round -lt $((want * 10)) ]; do
-        round=$((round + 1))
-        db=$tmp/$name.$round.db
-        : >"$tmp/$name.kept"
-        while :; do
-            "$@" --store "$db" >"$tmp/$name.json" 2>"$tmp/err" &
-            pid=$!
-            # The last kills of a round leave it alone to its end.
-            [ $done_kills -lt "$want" ] && { pause "$length"; kill -9 $pid 2>/dev/null; }
-            wait $pid 2>/dev/null
-            rc=$?
-            if [ -f "$db" ]; then
-                whole "$db" || { bad=1; echo "# the store is damaged"; }
-                trials "$db" >"$tmp/$name.now"
-                subset "$tmp/$name.kept" "$tmp/$name.now" ||
-                    { bad=1; echo "# a trial was lost"; }
-                mv "$tmp/$name.now" "$tmp/$name.kept"
-            fi
-            [ $rc -eq 137 ] || break
-            done_kills=$((done_kills + 1))
-        done
-        [ $rc -eq 0 ] || { bad=1; echo "# exit $rc"; sed 's/^/# /' "$tmp/err"; }
-        answers "$tmp/$name.json" | diff "$tmp/$name.calm" - >"$tmp/diff" ||
-            { bad=1; echo "# another answer"; head -n 20 "$tmp/diff" | sed 's/^/# /'; }
-        diff "$tmp/$name.calm.trials" "$tmp/$name.kept" >"$tmp/diff" ||
-            { bad=1; echo "# other trials"; head -n 8 "$tmp/diff" | cut -c1-300 | sed 's/^/# /'; }
-        [ "$(twice "$db")" = 0 ] || { bad=1; echo "# a trial was done twice"; }
-        [ $bad -eq 0 ] && rm -f "$db" "$db"-*
-    done
-    check "$name: $done_kills kills in $round tunes: nothing lost, nothing twice, the same answer" [ $bad -eq 0 ]
-    check "$name: there were $want kills" [ $done_kills -ge "$want" ]
-}
-
 until_done null "$kills" "$ws" tune tests/data/timed --device isolate:null:0 \
     --strategy hill --seed 3 --budget 60 --json
 data=${WS_DATA:-../shared/data}/benchmark_hub/convolution_milo__A100.csv.gz
