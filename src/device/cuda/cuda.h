@@ -91,7 +91,7 @@ struct ws__cuda {
 
 /* device_cuda.c: opens with functions and a compiler that the caller found, as
  * tests that put others in between do. Takes the libraries and the compiler,
- * also on failure. nvml may be NULL. */
+ * also on failure. nvml has begun, or is NULL. */
 int ws__cuda_open_with(struct ws_ctx *ctx, struct cu_api *api,
                        struct nvml_api *nvml,
                        struct ws__cuda_compiler *compiler, uint32_t index,
@@ -152,7 +152,7 @@ int ws__cuda_run(void *dev, const struct ws__dev_batch *b,
                  struct ws__dev_sample *samples, size_t *n);
 
 /* cuda_nvml.c: all do nothing without NVML. */
-void ws__cuda_watch(struct ws__cuda *d, const char *bus_id); /* opens it */
+void ws__cuda_watch(struct ws__cuda *d, const char *bus_id); /* finds it */
 /* Clock and what slows it, asked for at most every few milliseconds. */
 void ws__cuda_look(struct ws__cuda *d, struct ws__dev_sample *s);
 

@@ -88,7 +88,7 @@ void ws__cu_unload(struct cu_api *api)
     memset(api, 0, sizeof(*api));
 }
 
-int ws__nvml_load(struct ws_ctx *ctx, struct nvml_api *api)
+void ws__nvml_begin(struct ws_ctx *ctx, struct nvml_api *api)
 {
     static const char *const names[] = {
         "libnvidia-ml.so.1", "/usr/local/nvidia/lib64/libnvidia-ml.so.1", NULL};
@@ -101,12 +101,21 @@ int ws__nvml_load(struct ws_ctx *ctx, struct nvml_api *api)
     };
 
     memset(api, 0, sizeof(*api));
-    return ws__dl_open(ctx, names, "it comes with the NVIDIA driver", symbols,
-                       &api->lib);
+    if (ws__dl_open(ctx, names, "it comes with the NVIDIA driver", symbols,
+                    &api->lib) < 0) {
+        ws__log(ctx, WS_LOG_DEBUG, "no clocks: %s", ctx->err.message);
+        ws__error_clear(ctx);
+        memset(api, 0, sizeof(*api));
+    } else if (api->Init()) {
+        ws__dl_close(api->lib);
+        memset(api, 0, sizeof(*api));
+    }
 }
 
-void ws__nvml_unload(struct nvml_api *api)
+void ws__nvml_end(struct nvml_api *api)
 {
+    if (api->lib)
+        api->Shutdown();
     ws__dl_close(api->lib);
     memset(api, 0, sizeof(*api));
 }

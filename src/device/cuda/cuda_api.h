@@ -239,8 +239,9 @@ struct nvml_api {
 #undef WS_X
 };
 
-/* WS_ENODRIVER. Without it everything works but clocks. */
-int ws__nvml_load(struct ws_ctx *ctx, struct nvml_api *api);
-void ws__nvml_unload(struct nvml_api *api);
+/* Loads and initialises it; lib stays NULL if either fails: everything works
+ * without it but clocks. */
+void ws__nvml_begin(struct ws_ctx *ctx, struct nvml_api *api);
+void ws__nvml_end(struct nvml_api *api);
 
 #endif

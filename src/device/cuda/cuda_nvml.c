@@ -15,13 +15,7 @@
 
 void ws__cuda_watch(struct ws__cuda *d, const char *bus_id)
 {
-    if (!d->nvml.lib)
-        return;
-    if (d->nvml.Init()) {
-        ws__nvml_unload(&d->nvml);
-        return;
-    }
-    if (d->nvml.DeviceGetHandleByPciBusId(bus_id, &d->watched))
+    if (d->nvml.lib && d->nvml.DeviceGetHandleByPciBusId(bus_id, &d->watched))
         d->watched = NULL;
 }
 

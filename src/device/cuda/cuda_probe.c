@@ -49,12 +49,9 @@ static void describe_driver(struct asking *a, const struct nvml_api *nvml,
 
     if (e && !a->error)
         a->error = e;
-    if (nvml && nvml->lib && !nvml->Init()) {
-        if (nvml->SystemGetDriverVersion(text, sizeof(text)))
-            text[0] = '\0';
-        text[sizeof(text) - 1] = '\0';
-        nvml->Shutdown();
-    }
+    if (nvml->lib && nvml->SystemGetDriverVersion(text, sizeof(text)))
+        text[0] = '\0';
+    text[sizeof(text) - 1] = '\0';
     snprintf(out, n, "%s%sCUDA %d.%d%s", text, text[0] ? " (" : "", v / 1000,
              v % 1000 / 10, text[0] ? ")" : "");
 }
@@ -196,8 +193,8 @@ int ws__cuda_probe(struct ws_ctx *ctx, struct ws__device_list *out)
     memset(&nvml, 0, sizeof(nvml));
     if (rc == 0)
         rc = ws__cuda_compiler_open(ctx, NULL, &compiler);
-    if (rc == 0 && ws__nvml_load(ctx, &nvml) < 0)
-        ws__error_clear(ctx);
+    if (rc == 0)
+        ws__nvml_begin(ctx, &nvml);
     if (rc == 0)
         rc = probe_all(ctx, &api, &nvml, compiler, out);
     if (rc == WS_ENODRIVER || rc == WS_ENODEVICE) {
@@ -205,7 +202,7 @@ int ws__cuda_probe(struct ws_ctx *ctx, struct ws__device_list *out)
         rc = ws__device_list_add(ctx, out, &info);
     }
     ws__cuda_compiler_close(compiler);
-    ws__nvml_unload(&nvml);
+    ws__nvml_end(&nvml);
     ws__cu_unload(&api);
     return rc;
 }

@@ -146,9 +146,7 @@ static void cuda_close(void *dev)
         ws__cuda_unload(d, (uint32_t)i + 1);
     drop_context(d);
     ws__cuda_compiler_close(d->compiler);
-    if (d->nvml.lib)
-        d->nvml.Shutdown();
-    ws__nvml_unload(&d->nvml);
+    ws__nvml_end(&d->nvml);
     ws__cu_unload(&d->api);
     ws__free(d->ctx, d->module);
     ws__free(d->ctx, d->buffer);
@@ -167,7 +165,7 @@ int ws__cuda_open_with(struct ws_ctx *ctx, struct cu_api *api,
     if (!d) {
         ws__cuda_compiler_close(compiler);
         if (nvml)
-            ws__nvml_unload(nvml);
+            ws__nvml_end(nvml);
         ws__cu_unload(api);
         return WS_ENOMEM;
     }
@@ -200,8 +198,7 @@ static int cuda_open(struct ws_ctx *ctx, uint32_t index, const char *cache_dir,
         ws__cu_unload(&api);
         return rc;
     }
-    if (ws__nvml_load(ctx, &nvml) < 0)
-        ws__error_clear(ctx);
+    ws__nvml_begin(ctx, &nvml);
     return ws__cuda_open_with(ctx, &api, &nvml, compiler, index, dev);
 }
 
