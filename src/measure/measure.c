@@ -739,6 +739,8 @@ void ws__measure_close(struct ws__measure *m)
     ws__measure_free_jobs(m);
     ws__measure_lose(m);
     ws__problem_free(m->problem);
+    ws__free(ctx, m->back[0].data);
+    ws__free(ctx, m->back[1].data);
     ws__turn_close(&m->turn);
     ws__refkernel_close(m->refkernel);
     if (m->ref)

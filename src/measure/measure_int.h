@@ -98,6 +98,13 @@ struct ws__module {
     uint64_t used; /* larger: later */
 };
 
+/* Host copies of all outputs, in one block that is used again: fresh memory
+ * would take longer than the device takes to fill it. */
+struct ws__result {
+    char *data;
+    size_t room, at[WS__MAX_TENSORS];
+};
+
 struct ws__measure {
     struct ws_ctx *ctx;
     struct ws__measure_deps deps;
@@ -126,9 +133,10 @@ struct ws__measure {
     bool *admitted;                  /* by workload: results fit to judge by */
     struct ws__problem *problem;     /* of the last verdict, or NULL */
     uint32_t problem_workload;
-    bool problem_done; /* filled and computed, for its seed */
-    uint64_t ref_ns;   /* what its reference took */
-    double fill_rate;  /* bytes a ns of device memory; 0: unknown */
+    bool problem_done;         /* filled and computed, for its seed */
+    uint64_t ref_ns;           /* what its reference took */
+    double fill_rate;          /* bytes a ns of device memory; 0: unknown */
+    struct ws__result back[2]; /* memory for what candidates computed */
     bool rate_known;
 
     struct ws__module module[WS__MAX_MODULES];

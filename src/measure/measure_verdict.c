@@ -206,14 +206,8 @@ static int compare_tensor(struct ws__measure *m, struct ws__subject *s,
     return 0;
 }
 
-/* Host copies of all outputs, in one block. */
-struct result {
-    char *data;
-    size_t at[WS__MAX_TENSORS];
-};
-
 static int read_back(struct ws__measure *m, const struct ws__bufs *b,
-                     size_t set, struct result *r)
+                     size_t set, struct ws__result *r)
 {
     const struct ws__op *op = m->op;
     size_t sum = 0;
@@ -223,9 +217,14 @@ static int read_back(struct ws__measure *m, const struct ws__bufs *b,
             r->at[t] = sum;
             sum += (size_t)((b->in->shape[t].bytes + 63) & ~UINT64_C(63));
         }
-    r->data = ws__alloc(m->ctx, sum ? sum : 1, 1);
-    if (!r->data)
-        return WS_ENOMEM;
+    if (r->room < sum || !r->data) {
+        ws__free(m->ctx, r->data);
+        r->room = 0;
+        r->data = ws__alloc(m->ctx, sum ? sum : 1, 1);
+        if (!r->data)
+            return WS_ENOMEM;
+        r->room = sum;
+    }
     for (size_t t = 0; t < op->ntensor; t++)
         if (op->tensor[t].role != WS__INPUT)
             WS_TRY(m->dev.ops->read(m->dev.self, b->tensor[set][t], 0,
@@ -234,7 +233,7 @@ static int read_back(struct ws__measure *m, const struct ws__bufs *b,
 }
 
 /* 1 right, 0 wrong (the trial says how), negative on error. */
-static int compare_result(struct ws__measure *m, const struct result *r,
+static int compare_result(struct ws__measure *m, const struct ws__result *r,
                           uint32_t poison, struct ws__subject *s,
                           const char *when)
 {
@@ -273,13 +272,8 @@ int ws__measure_compare_set(struct ws__measure *m, struct ws__bufs *b,
                             size_t set, uint32_t poison, struct ws__subject *s,
                             const char *when)
 {
-    struct result r = {0};
-    int rc = read_back(m, b, set, &r);
-
-    if (rc >= 0)
-        rc = compare_result(m, &r, poison, s, when);
-    ws__free(m->ctx, r.data);
-    return rc;
+    WS_TRY(read_back(m, b, set, &m->back[0]));
+    return compare_result(m, &m->back[0], poison, s, when);
 }
 
 /* ---- two results ------------------------------------------------------- */
@@ -304,7 +298,7 @@ static uint64_t count_differences(const struct ws__tensor_shape *s,
 }
 
 static int same_bits(struct ws__measure *m, struct ws__subject *s,
-                     const struct result *a, const struct result *b)
+                     const struct ws__result *a, const struct ws__result *b)
 {
     for (size_t t = 0; t < m->op->ntensor; t++) {
         const struct ws__tensor_shape *sh = &s->in->shape[t];
@@ -330,11 +324,24 @@ static int same_bits(struct ws__measure *m, struct ws__subject *s,
     return 1;
 }
 
-/* One checked launch. 1: right so far, 0: judged, negative: an error. */
+/* Every byte, what lies between elements too. */
+static bool equal(const struct ws__measure *m, const struct ws__bufs *b,
+                  const struct ws__result *x, const struct ws__result *y)
+{
+    for (size_t t = 0; t < m->op->ntensor; t++)
+        if (m->op->tensor[t].role != WS__INPUT &&
+            memcmp(x->data + x->at[t], y->data + y->at[t],
+                   (size_t)b->in->shape[t].bytes))
+            return false;
+    return true;
+}
+
+/* One checked launch; known: a result that is right, or NULL. 1: right so far,
+ * 0: judged, negative: an error. */
 static int checked_launch(struct ws__measure *m, struct ws__bufs *b, size_t set,
                           uint32_t poison, struct ws__prog *prog,
-                          struct ws__subject *s, struct result *r,
-                          const char *when)
+                          struct ws__subject *s, struct ws__result *r,
+                          const struct ws__result *known, const char *when)
 {
     struct ws__dev_sample sample;
     unsigned gen = m->gen;
@@ -356,6 +363,8 @@ static int checked_launch(struct ws__measure *m, struct ws__bufs *b, size_t set,
         return rc == WS_ENOMEM
                    ? rc
                    : ws__measure_blame(m, rc, s, 1, "reading the result");
+    if (known && equal(m, b, known, r))
+        return 1;
     return compare_result(m, r, poison, s, when);
 }
 
@@ -368,19 +377,19 @@ static uint32_t second_poison(struct ws__bufs *b)
 }
 
 static int verify(struct ws__measure *m, struct ws__bufs *b,
-                  struct ws__subject *s, struct ws__prog *prog,
-                  struct result r[2])
+                  struct ws__subject *s, struct ws__prog *prog)
 {
+    struct ws__result *r = m->back;
     size_t second = b->nset > 1 ? 1 : 0;
     int rc;
 
     ws__prog_make(m, b, s, 0, m->problem, prog);
-    rc = checked_launch(m, b, 0, WS__POISON_FIRST, prog, s, &r[0], "");
+    rc = checked_launch(m, b, 0, WS__POISON_FIRST, prog, s, &r[0], NULL, "");
     if (rc <= 0)
         return rc;
     WS_TRY(ws__check_stop(m->ctx));
     ws__prog_make(m, b, s, second, m->problem, prog);
-    rc = checked_launch(m, b, second, second_poison(b), prog, s, &r[1],
+    rc = checked_launch(m, b, second, second_poison(b), prog, s, &r[1], &r[0],
                         "right at the first launch, wrong at the second: ");
     if (rc <= 0)
         return rc;
@@ -397,11 +406,8 @@ int ws__measure_verify(struct ws__measure *m, struct ws__bufs *b,
                        struct ws__subject *s)
 {
     struct ws__prog *prog = ws__alloc(m->ctx, 1, sizeof(*prog));
-    struct result r[2] = {{0}, {0}};
-    int rc = prog ? verify(m, b, s, prog, r) : WS_ENOMEM;
+    int rc = prog ? verify(m, b, s, prog) : WS_ENOMEM;
 
-    ws__free(m->ctx, r[0].data);
-    ws__free(m->ctx, r[1].data);
     ws__free(m->ctx, prog);
     return rc;
 }

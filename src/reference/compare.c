@@ -30,6 +30,10 @@
  * allowed, is found beside it with an A from a sample of the reference.
  * Blocks with NaN, infinity or poison, and outputs that are not equal, go
  * through a second pass, an element at a time.
+ *
+ * Both passes go through the output in chunks of a fixed size, several at a
+ * time, and put their findings together in the order of the chunks: the report
+ * is the same for any number of threads.
  */
 #include "reference/refpriv.h"
 
@@ -43,6 +47,7 @@
 #define BIAS_FACTOR 0.125
 
 #define BLOCK 1024u
+#define CHUNK ((uint64_t)256 * BLOCK)
 #define LANES 8u
 /* Of the reference, to know its size before the pass. */
 #define SAMPLE_RUNS 32u
@@ -56,7 +61,6 @@ struct job {
     const double *want;
     double a, b, ratio;
     double about;     /* a, from a sample */
-    double share;     /* largest error over its bound so far, about */
     bool exact;       /* integers: the rounded reference or nothing */
     double poison[2]; /* of elements at even and odd places */
     unsigned char pattern[8];
@@ -87,7 +91,7 @@ struct sums {
     double err2, ref2;           /* sums of squares */
     double excess, abs_err, rel; /* largest */
     double suspects;             /* equal to the poison */
-    double beyond;               /* above 0: a share above job->share */
+    double beyond;               /* above 0: a share above the largest */
 };
 
 /* The same per lane: the compiler need not reorder a sum to use vectors. */
@@ -99,12 +103,11 @@ struct lanes {
 
 WS__CLONES
 static void block_lanes(const double *restrict v, const double *restrict r,
-                        size_t n, const struct job *restrict job,
+                        size_t n, const struct job *restrict job, double share,
                         struct lanes *restrict l)
 {
-    const double b = job->b, share_a = job->share * job->about,
-                 share_b = job->share * job->b, poison0 = job->poison[0],
-                 poison1 = job->poison[1];
+    const double b = job->b, share_a = share * job->about, share_b = share * b,
+                 poison0 = job->poison[0], poison1 = job->poison[1];
 
     for (size_t i = 0; i < n; i += LANES) {
         for (size_t j = 0; j < LANES; j++) {
@@ -125,7 +128,7 @@ static void block_lanes(const double *restrict v, const double *restrict r,
 }
 
 static void block_sums(const double *v, const double *r, size_t n,
-                       const struct job *job, struct sums *out)
+                       const struct job *job, double share, struct sums *out)
 {
     struct lanes l = {0};
     double tail_v[LANES], tail_r[LANES];
@@ -133,7 +136,7 @@ static void block_sums(const double *v, const double *r, size_t n,
 
     for (size_t j = 0; j < LANES; j++)
         l.excess[j] = -HUGE_VAL;
-    block_lanes(v, r, whole, job, &l);
+    block_lanes(v, r, whole, job, share, &l);
     if (whole < n) {
         /* Repeat the last element: sums below count it out again. */
         for (size_t j = 0; j < LANES; j++) {
@@ -142,7 +145,7 @@ static void block_sums(const double *v, const double *r, size_t n,
             tail_v[j] = v[i];
             tail_r[j] = r[i];
         }
-        block_lanes(tail_v, tail_r, LANES, job, &l);
+        block_lanes(tail_v, tail_r, LANES, job, share, &l);
     }
     *out = (struct sums){.excess = -HUGE_VAL};
     for (size_t j = 0; j < LANES; j++) {
@@ -260,13 +263,14 @@ static double badness(const struct job *job, double g, double r)
     return q == q ? q : HUGE_VAL;
 }
 
+/* most: -HUGE_VAL before the first element, which is taken in any case. */
 static void note_worst(const struct job *job, uint64_t begin, const double *v,
                        size_t n, double *most, struct ws__mismatch *m)
 {
     for (size_t i = 0; i < n; i++) {
         double over = badness(job, v[i], job->want[begin + i]);
 
-        if (over <= *most && (begin || i))
+        if (over <= *most)
             continue;
         *most = over;
         m->worst = begin + i;
@@ -277,24 +281,39 @@ static void note_worst(const struct job *job, uint64_t begin, const double *v,
 
 /* --- passes -------------------------------------------------------------- */
 
+/* What a pass found in one chunk, then in all. */
 struct totals {
     double err2, ref2, most;
+    double share;    /* largest error over its bound so far, about */
     uint64_t finite; /* elements in the sums */
     uint64_t worst_block;
     bool suspicious; /* only the second pass can tell */
+    struct ws__mismatch m;
 };
 
-static size_t block_length(const struct job *job, uint64_t begin)
-{
-    uint64_t left = job->shape->elements - begin;
+struct passing {
+    const struct job *job;
+    struct totals *chunk;
+    void (*pass)(const struct job *job, uint64_t begin, uint64_t end,
+                 struct totals *t);
+};
 
-    return left < BLOCK ? (size_t)left : BLOCK;
+static uint64_t chunks_of(const struct job *job)
+{
+    return (job->shape->elements + CHUNK - 1) / CHUNK;
+}
+
+static size_t block_length(uint64_t begin, uint64_t end)
+{
+    return end - begin < BLOCK ? (size_t)(end - begin) : BLOCK;
 }
 
 /* A block with NaN or infinity: sums over what is finite. */
 static void add_finite(const double *v, const double *r, size_t n,
-                       struct totals *t, struct ws__mismatch *m)
+                       struct totals *t)
 {
+    struct ws__mismatch *m = &t->m;
+
     for (size_t i = 0; i < n; i++) {
         double d = fabs(v[i] - r[i]);
 
@@ -344,56 +363,60 @@ static double sampled_size(const struct job *job)
 }
 
 /* Few blocks have an element that is worse than all before. */
-static void raise_share(struct job *job, const double *v, const double *r,
-                        size_t n)
+static void raise_share(const struct job *job, const double *v, const double *r,
+                        size_t n, double *share)
 {
     for (size_t i = 0; i < n; i++)
-        job->share = fmax(job->share, fabs(v[i] - r[i]) /
-                                          (job->about + job->b * fabs(r[i])));
+        *share = fmax(*share,
+                      fabs(v[i] - r[i]) / (job->about + job->b * fabs(r[i])));
 }
 
-static void first_pass(const struct ws__instance *in, struct job *job,
-                       struct totals *t, struct ws__mismatch *m)
+static void first_pass(const struct job *job, uint64_t begin, uint64_t end,
+                       struct totals *t)
 {
     double v[BLOCK];
 
-    *t = (struct totals){.most = -HUGE_VAL};
-    job->about = fmax(bound_at_zero(in, job, sampled_size(job)), LEAST_BOUND);
-    for (uint64_t at = 0; at < job->shape->elements; at += BLOCK) {
-        size_t n = block_length(job, at);
+    t->most = -HUGE_VAL;
+    t->worst_block = begin;
+    for (uint64_t at = begin; at < end; at += BLOCK) {
+        size_t n = block_length(at, end);
         const double *r = job->want + at;
         struct sums s;
 
         load_block(job, at, n, v);
-        block_sums(v, r, n, job, &s);
+        block_sums(v, r, n, job, t->share, &s);
         t->suspicious |= s.suspects > 0;
         if (!isfinite(s.err2) || !isfinite(s.ref2)) {
             t->suspicious = true;
-            add_finite(v, r, n, t, m);
+            add_finite(v, r, n, t);
             continue;
         }
         t->finite += n;
         t->err2 += fmax(s.err2, 0);
         t->ref2 += fmax(s.ref2, 0);
-        m->max_abs = fmax(m->max_abs, s.abs_err);
-        m->max_rel = fmax(m->max_rel, s.rel);
+        t->m.max_abs = fmax(t->m.max_abs, s.abs_err);
+        t->m.max_rel = fmax(t->m.max_rel, s.rel);
         t->most = fmax(t->most, s.excess);
         if (s.beyond > 0) {
-            raise_share(job, v, r, n);
+            raise_share(job, v, r, n, &t->share);
             t->worst_block = at;
         }
     }
 }
 
-static void second_pass(const struct job *job, struct ws__mismatch *m)
+/* most: the worst element's. */
+static void second_pass(const struct job *job, uint64_t begin, uint64_t end,
+                        struct totals *t)
 {
-    double v[BLOCK], most = -HUGE_VAL;
+    struct ws__mismatch *m = &t->m;
+    double v[BLOCK];
 
-    for (uint64_t at = 0; at < job->shape->elements; at += BLOCK) {
-        size_t n = block_length(job, at);
+    t->most = -HUGE_VAL;
+    for (uint64_t at = begin; at < end; at += BLOCK) {
+        size_t n = block_length(at, end);
 
         load_block(job, at, n, v);
-        note_worst(job, at, v, n, &most, m);
+        note_worst(job, at, v, n, &t->most, m);
         for (size_t i = 0; i < n; i++) {
             double r = job->want[at + i];
             enum judgement j = judge(job, at + i, v[i], r);
@@ -409,6 +432,84 @@ static void second_pass(const struct job *job, struct ws__mismatch *m)
             m->nan += j == NOT_FINITE;
         }
     }
+}
+
+static int pass_chunks(void *user, uint64_t begin, uint64_t end)
+{
+    const struct passing *p = user;
+
+    for (uint64_t i = begin; i < end; i++) {
+        uint64_t from = i * CHUNK, to = from + CHUNK;
+
+        if (to > p->job->shape->elements)
+            to = p->job->shape->elements;
+        memset(&p->chunk[i], 0, sizeof(p->chunk[i]));
+        p->pass(p->job, from, to, &p->chunk[i]);
+    }
+    return 0;
+}
+
+static void join_first(struct totals *all, const struct totals *t)
+{
+    all->err2 += t->err2;
+    all->ref2 += t->ref2;
+    all->finite += t->finite;
+    all->most = fmax(all->most, t->most);
+    all->suspicious |= t->suspicious;
+    all->m.max_abs = fmax(all->m.max_abs, t->m.max_abs);
+    all->m.max_rel = fmax(all->m.max_rel, t->m.max_rel);
+    if (t->share > all->share) {
+        all->share = t->share;
+        all->worst_block = t->worst_block;
+    }
+}
+
+static void join_second(struct totals *all, const struct totals *t)
+{
+    struct ws__mismatch *m = &all->m;
+
+    if (t->most > all->most) {
+        all->most = t->most;
+        m->worst = t->m.worst;
+        m->worst_got = t->m.worst_got;
+        m->worst_want = t->m.worst_want;
+    }
+    if (!m->bad && t->m.bad) {
+        m->first = t->m.first;
+        m->first_got = t->m.first_got;
+        m->first_want = t->m.first_want;
+    }
+    m->bad += t->m.bad;
+    m->nan += t->m.nan;
+    m->unwritten += t->m.unwritten;
+}
+
+static int first_passes(struct ws_ctx *ctx, const struct ws__instance *in,
+                        struct job *job, struct totals *chunk,
+                        struct totals *all)
+{
+    struct passing p = {job, chunk, first_pass};
+
+    memset(all, 0, sizeof(*all));
+    all->most = -HUGE_VAL;
+    job->about = fmax(bound_at_zero(in, job, sampled_size(job)), LEAST_BOUND);
+    WS_TRY(ws__parallel_for(ctx, 0, chunks_of(job), pass_chunks, &p));
+    for (uint64_t i = 0; i < chunks_of(job); i++)
+        join_first(all, &chunk[i]);
+    return 0;
+}
+
+/* Adds to what the first ones found. */
+static int second_passes(struct ws_ctx *ctx, const struct job *job,
+                         struct totals *chunk, struct totals *all)
+{
+    struct passing p = {job, chunk, second_pass};
+
+    all->most = -HUGE_VAL;
+    WS_TRY(ws__parallel_for(ctx, 0, chunks_of(job), pass_chunks, &p));
+    for (uint64_t i = 0; i < chunks_of(job); i++)
+        join_second(all, &chunk[i]);
+    return 0;
 }
 
 static void make_job(const struct ws__instance *in, size_t tensor,
@@ -449,37 +550,59 @@ static bool must_look(const struct job *job)
     return job->exact || ws__dtype_bytes(job->shape->dtype) == 1;
 }
 
+/* The worst element, of the block that has it. */
+static void name_worst(const struct job *job, struct totals *all)
+{
+    struct ws__mismatch *m = &all->m;
+    double v[BLOCK], most = -HUGE_VAL;
+    size_t n = block_length(all->worst_block, job->shape->elements);
+
+    load_block(job, all->worst_block, n, v);
+    m->worst = all->worst_block;
+    m->worst_got = v[0];
+    m->worst_want = job->want[all->worst_block];
+    note_worst(job, all->worst_block, v, n, &most, m);
+}
+
+static int both_passes(struct ws_ctx *ctx, const struct ws__instance *in,
+                       struct job *job, struct totals *chunk,
+                       struct totals *all)
+{
+    struct ws__mismatch *m = &all->m;
+    double size = 0;
+
+    WS_TRY(first_passes(ctx, in, job, chunk, all));
+    if (all->finite) {
+        m->rms_err = sqrt(all->err2 / (double)all->finite);
+        m->rms_ref = sqrt(all->ref2 / (double)all->finite);
+        size = m->rms_ref;
+    }
+    job->a = bound_at_zero(in, job, size);
+    if (all->suspicious || !(all->most <= job->a) || must_look(job))
+        return second_passes(ctx, job, chunk, all);
+    name_worst(job, all);
+    return 0;
+}
+
 int ws__compare(struct ws_ctx *ctx, const struct ws__instance *in,
                 size_t tensor, const void *got, const double *want,
                 uint32_t poison, struct ws__mismatch *m)
 {
+    struct totals *chunk, all;
     struct job job;
-    struct totals t;
-    double v[BLOCK], most = -HUGE_VAL;
-    size_t n;
+    int rc;
 
     WS_TRY(ws__check_stop(ctx));
     make_job(in, tensor, got, want, poison, &job);
-    memset(m, 0, sizeof(*m));
+    chunk = ws__alloc(ctx, (size_t)chunks_of(&job) + 1, sizeof(*chunk));
+    if (!chunk)
+        return WS_ENOMEM;
+    rc = both_passes(ctx, in, &job, chunk, &all);
+    ws__free(ctx, chunk);
+    WS_TRY(rc);
+    *m = all.m;
     m->tensor = (uint32_t)tensor;
     m->total = job.shape->elements;
-    first_pass(in, &job, &t, m);
-    job.a =
-        bound_at_zero(in, &job, t.finite ? sqrt(t.ref2 / (double)t.finite) : 0);
-    if (t.finite) {
-        m->rms_err = sqrt(t.err2 / (double)t.finite);
-        m->rms_ref = sqrt(t.ref2 / (double)t.finite);
-    }
-    if (t.suspicious || !(t.most <= job.a) || must_look(&job)) {
-        second_pass(&job, m);
-    } else {
-        n = block_length(&job, t.worst_block);
-        load_block(&job, t.worst_block, n, v);
-        m->worst = t.worst_block;
-        m->worst_got = v[0];
-        m->worst_want = want[t.worst_block];
-        note_worst(&job, t.worst_block, v, n, &most, m);
-    }
     m->allowed = job.exact ? 0 : job.a + job.b * fabs(m->worst_want);
     return m->nan == 0 && m->unwritten == 0 &&
            (double)m->bad <= (1 - job.ratio) * (double)m->total + 1e-9;

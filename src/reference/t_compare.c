@@ -498,6 +498,52 @@ static void test_integers(void **state)
 }
 
 /* Rows with gaps, and columns that are not neighbours. */
+/* Larger than what is compared in one piece: the report is that of the whole. */
+static void test_large(void **state)
+{
+    enum { ROWS = 700, COLS = 1031, ALL = ROWS * COLS };
+    static const uint64_t off[] = {300001, 599999, 600000, ALL - 1};
+    const uint32_t poison = 0x7fc07fc0u;
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__instance in;
+    struct ws__mismatch m;
+    struct ws__rng r;
+    float *got = ws__alloc(ctx, ALL, sizeof(*got));
+    double *want = ws__alloc(ctx, ALL, sizeof(*want)), sum = 0;
+
+    (void)state;
+    assert_true(got && want);
+    dense(&in, &auto_op, WS__DT_F32, ROWS, COLS, 64);
+    ws__rng_seed(&r, 5);
+    for (size_t i = 0; i < ALL; i++) {
+        want[i] = normal(&r);
+        got[i] = (float)want[i];
+        sum += want[i] * want[i];
+    }
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, poison, &m), 1);
+    assert_true(fabs(m.rms_ref - sqrt(sum / ALL)) < 1e-9);
+    got[555555] += 1e-6f; /* the worst of what is right */
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, poison, &m), 1);
+    assert_int_equal(m.worst, 555555);
+    assert_int_equal(m.bad, 0);
+    for (size_t i = 0; i < WS_COUNT(off); i++)
+        got[off[i]] = (float)want[off[i]] + (float)(i + 1);
+    memcpy(&got[650000], &poison, 4);
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, poison, &m), 0);
+    assert_int_equal(m.bad, 5);
+    assert_int_equal(m.unwritten, 1);
+    assert_int_equal(m.first, off[0]);
+    assert_true(m.first_got == got[off[0]] && m.first_want == want[off[0]]);
+    assert_int_equal(m.worst, 650000);
+    got[650000] = (float)want[650000];
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, poison, &m), 0);
+    assert_int_equal(m.worst, off[3]);
+    assert_int_equal(m.bad, 4);
+    ws__free(ctx, got);
+    ws__free(ctx, want);
+    ws_ctx_free(ctx);
+}
+
 static void test_strides(void **state)
 {
     struct ws_ctx *ctx = t_ctx(NULL);
@@ -539,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_explicit),
         cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_large),
         cmocka_unit_test(test_strides),
         cmocka_unit_test(test_worst_of_right),
     };
