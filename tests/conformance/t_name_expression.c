@@ -6,23 +6,8 @@
  */
 #include "base/t_base.h"
 
-#include "base/dl.h"
+#include "device/cuda/cuda_compile.h"
 #include "spec/spec.h"
-
-typedef struct rtc_program_s *rtc_program;
-
-static struct {
-    int (*create)(rtc_program *, const char *, const char *, int,
-                  const char *const *, const char *const *);
-    int (*destroy)(rtc_program *);
-    int (*add)(rtc_program, const char *);
-    int (*compile)(rtc_program, int, const char *const *);
-    int (*lowered)(rtc_program, const char *, const char **);
-    int (*log_size)(rtc_program, size_t *);
-    int (*log)(rtc_program, char *);
-    int (*ptx_size)(rtc_program, size_t *);
-    int (*ptx)(rtc_program, char *);
-} rtc;
 
 static const char op[] =
     "{op: scale, axes: {N: {range: [1, 1000]}, D: 3, T: {types: [float32, "
@@ -48,39 +33,27 @@ static const char source[] =
     "}\n"
     "}\n";
 
-static void *library;
+static struct ws__cuda_compiler *compiler;
+static char missing[1100]; /* why there is none */
 
 static void compile(const char *text, const char *entry, struct ws_ctx *ctx)
 {
-    static const char *const options[] = {"--gpu-architecture=compute_90",
-                                          "-default-device"};
-    const char *name = NULL;
-    rtc_program p = NULL;
-    size_t n = 0;
-    char *ptx, want[400];
-    int rc;
+    const struct ws__cuda_target target = {.arch = "compute_90", .ptx = true};
+    const struct ws__build b = {.source = text,
+                                .dialect = WS__DIALECT_CUDA,
+                                .entry = &entry,
+                                .nentry = 1};
+    struct ws__cuda_code code;
+    char want[400];
+    int rc = ws__cuda_compile(compiler, &b, &target, &code);
 
-    assert_int_equal(rtc.create(&p, text, "scale.cu", 0, NULL, NULL), 0);
-    assert_int_equal(rtc.add(p, entry), 0);
-    rc = rtc.compile(p, 1, options);
-    if (rc) {
-        assert_int_equal(rtc.log_size(p, &n), 0);
-        ptx = ws__alloc(ctx, n + 1, 1);
-        assert_non_null(ptx);
-        rtc.log(p, ptx);
-        print_error("%s: %s\n", entry, ptx);
-        ws__free(ctx, ptx);
-    }
+    if (rc < 0)
+        print_error("%s: %s\n", entry, ws_ctx_error(ctx)->message);
     assert_int_equal(rc, 0);
-    assert_int_equal(rtc.lowered(p, entry, &name), 0);
-    assert_int_equal(rtc.ptx_size(p, &n), 0);
-    ptx = ws__alloc(ctx, n + 1, 1);
-    assert_non_null(ptx);
-    assert_int_equal(rtc.ptx(p, ptx), 0);
-    snprintf(want, sizeof(want), ".entry %s(", name);
-    assert_non_null(strstr(ptx, want));
-    ws__free(ctx, ptx);
-    rtc.destroy(&p);
+    assert_string_not_equal(code.symbol[0], entry);
+    snprintf(want, sizeof(want), ".entry %s(", code.symbol[0]);
+    assert_non_null(strstr(code.image, want));
+    ws__cuda_code_free(ctx, &code);
 }
 
 static void all_configs(void **state)
@@ -128,43 +101,27 @@ static void all_configs(void **state)
 
 static int setup(void **state)
 {
-    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12",
-                                        "libnvrtc.so",
-                                        "/usr/local/cuda/lib64/libnvrtc.so",
-                                        NULL};
-    static const struct ws__dl_symbol symbols[] = {
-        {"nvrtcCreateProgram", (void **)&rtc.create, false},
-        {"nvrtcDestroyProgram", (void **)&rtc.destroy, false},
-        {"nvrtcAddNameExpression", (void **)&rtc.add, false},
-        {"nvrtcCompileProgram", (void **)&rtc.compile, false},
-        {"nvrtcGetLoweredName", (void **)&rtc.lowered, false},
-        {"nvrtcGetProgramLogSize", (void **)&rtc.log_size, false},
-        {"nvrtcGetProgramLog", (void **)&rtc.log, false},
-        {"nvrtcGetPTXSize", (void **)&rtc.ptx_size, false},
-        {"nvrtcGetPTX", (void **)&rtc.ptx, false},
-        {NULL, NULL, false},
-    };
     struct ws_ctx *ctx = t_ctx(NULL);
 
     *state = ctx;
     if (!ctx)
         return -1;
-    if (ws__dl_open(ctx, names, "", symbols, &library) < 0)
-        library = NULL;
+    if (ws__cuda_compiler_open(ctx, NULL, &compiler) < 0)
+        snprintf(missing, sizeof(missing), "%s", ws_ctx_error(ctx)->message);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    ws__dl_close(library);
+    ws__cuda_compiler_close(compiler);
     ws_ctx_free(*state);
     return 0;
 }
 
 static void configs(void **state)
 {
-    if (!library)
-        SKIP("no NVRTC on this machine");
+    if (!compiler)
+        SKIP("%s", missing);
     all_configs(state);
 }
 
