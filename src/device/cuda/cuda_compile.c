@@ -79,18 +79,15 @@ static void full_version(struct ws__cuda_compiler *c, const char *ptx,
         snprintf(c->version, sizeof(c->version), "NVRTC %.*s", (int)n, p);
 }
 
-static int ask_version(struct ws__cuda_compiler *c)
+/* An empty program, for what can be seen from it. */
+static int try_compiler(struct ws__cuda_compiler *c)
 {
     struct ws__build empty = {.source = ""};
     struct ws__cuda_target target = {.ptx = true};
     struct ws__cuda_code code;
-    int major = 0, minor = 0, rc, e = c->api.Version(&major, &minor);
     char *words = NULL;
+    int rc;
 
-    if (e)
-        return ws__nvrtc_fail(c->ctx, e, "ask the compiler for its version");
-    c->number = major * 100 + minor;
-    snprintf(c->version, sizeof(c->version), "NVRTC %d.%d", major, minor);
     snprintf(target.arch, sizeof(target.arch), "compute_%d",
              c->arch[c->narch - 1]);
     rc = ws__cuda_program(c, &empty, &target, false, &code, &words);
@@ -98,10 +95,26 @@ static int ask_version(struct ws__cuda_compiler *c)
         full_version(c, code.image, code.bytes);
     ws__free(c->ctx, words);
     ws__cuda_code_free(c->ctx, &code);
+    return rc;
+}
+
+static int ask_version(struct ws__cuda_compiler *c)
+{
+    int major = 0, minor = 0, rc, e = c->api.Version(&major, &minor);
+
+    if (e)
+        return ws__nvrtc_fail(c->ctx, e, "ask the compiler for its version");
+    c->number = major * 100 + minor;
+    snprintf(c->version, sizeof(c->version), "NVRTC %d.%d", major, minor);
+    c->takes_seed = true;
+    rc = try_compiler(c);
+    if (rc == WS_EBUILD) { /* an option that is new to it */
+        c->takes_seed = false;
+        rc = try_compiler(c);
+    }
     if (rc == WS_EBUILD)
         return ws__error_prefix(c->ctx,
-                                "%s does not even compile an empty "
-                                "source",
+                                "%s does not even compile an empty source",
                                 c->version);
     return rc;
 }

@@ -19,6 +19,7 @@ struct ws__cuda_compiler {
     struct nvrtc_api api;
     char version[64];             /* "NVRTC 13.0.88" */
     int number;                   /* 1300 for 13.0 */
+    bool takes_seed;              /* knows --frandom-seed */
     struct ws__hash identity;     /* of the library and the headers */
     int arch[WS__CUDA_MAX_ARCHS]; /* 90 for sm_90; ascending */
     size_t narch;

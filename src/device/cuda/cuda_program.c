@@ -6,7 +6,9 @@
  * what it does under nvcc: the architecture, the version of the language, and
  * functions without a word of where they run, which NVRTC refuses (most are
  * members of structures and constant expressions, which nvcc takes), belong to
- * the device. Nothing is added that changes numbers.
+ * the device. Nothing is added that changes numbers. A seed keeps names of
+ * what is internal to a source (as in the toolkit's own headers) from being
+ * new at each run, so that equal sources give equal images.
  *
  * An entry that is a C++ name expression has a name of its own only once the
  * compiler has seen it. So has a plain one that is not extern "C": its name
@@ -62,6 +64,8 @@ int ws__cuda_options(const struct ws__cuda_compiler *c,
     option[k++] = "--device-as-default-execution-space";
     if (c->number >= NO_CACHE_SINCE)
         option[k++] = "--no-cache";
+    if (c->takes_seed)
+        option[k++] = "--frandom-seed=0";
     for (size_t i = 0; i < c->ninclude; i++)
         option[k++] = c->include[i];
     for (size_t i = 0; i < b->noption; i++)

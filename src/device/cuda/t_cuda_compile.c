@@ -332,6 +332,27 @@ static void ptx(void **state)
     ws__cuda_code_free(s->ctx, &code);
 }
 
+/* Names that are internal to a source are the same each time. */
+static void reproducible(void **state)
+{
+    static const char source[] =
+        "namespace { __device__ int v; }\n"
+        "static __device__ int w;\n"
+        "__global__ void k(float *p) { v++; w++; *p = v + w; }\n";
+    struct state *s = *state;
+    struct ws__cuda_code one, two;
+
+    NEED(s);
+    if (!s->c->takes_seed)
+        SKIP("%s has no --frandom-seed", ws__cuda_compiler_version(s->c));
+    assert_int_equal(compile(s, source, "k", &one), 0);
+    assert_int_equal(compile(s, source, "k", &two), 0);
+    assert_int_equal(one.bytes, two.bytes);
+    assert_memory_equal(one.image, two.image, one.bytes);
+    ws__cuda_code_free(s->ctx, &one);
+    ws__cuda_code_free(s->ctx, &two);
+}
+
 static void options(void **state)
 {
     static const char *const option[] = {"-cl-mad-enable", "--use_fast_math",
@@ -558,6 +579,7 @@ int main(void)
         cmocka_unit_test(variant_words),
         cmocka_unit_test(variants),
         cmocka_unit_test(ptx),
+        cmocka_unit_test(reproducible),
         cmocka_unit_test(options),
         cmocka_unit_test(libc_headers),
         cmocka_unit_test(toolkit_headers),
