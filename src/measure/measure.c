@@ -22,7 +22,6 @@
 
 #define REOPEN_TRIES 3
 #define SECOND 1000000000u
-#define REFERENCE_LIMIT_NS (600ull * SECOND)
 #define DEFAULT_LIMIT_NS (30ull * SECOND) /* of what runs no candidate */
 
 /* ---- device ------------------------------------------------------------ */
@@ -611,8 +610,6 @@ static int check_reference(struct ws__measure *m)
     return ws__measure_independent(m->ctx, m->op, m->kernel, m->nkernel);
 }
 
-/* Native references have mutants of their own, and tests that try them. What
- * users bring is tried here, once a workload. */
 int ws__measure_reference(struct ws__measure *m)
 {
     uint32_t w = m->problem_workload;
@@ -621,6 +618,15 @@ int ws__measure_reference(struct ws__measure *m)
         WS_TRY(ws__refkernel_run(m->refkernel, w, m->problem));
     else
         WS_TRY(m->deps.reference_run(m->ref, m->problem));
+    return ws__measure_admit(m);
+}
+
+/* Native references have mutants of their own, and tests that try them. What
+ * users bring is tried here, once a workload. */
+int ws__measure_admit(struct ws__measure *m)
+{
+    uint32_t w = m->problem_workload;
+
     if (m->admitted[w] || m->op->reference)
         return 0;
     WS_TRY(ws__reference_admit(m->ctx, m->problem));
@@ -665,7 +671,7 @@ static int start(struct ws__measure *m)
     if (m->op->trusted.kernel && !m->opts.as_reference)
         return ws__refkernel_open(m, &m->refkernel);
     return m->deps.reference_open(m->ctx, m->op, m->opts.ref_threads,
-                                  REFERENCE_LIMIT_NS, &m->ref);
+                                  WS__REFERENCE_LIMIT_NS, &m->ref);
 }
 
 int ws__measure_open_with(struct ws_ctx *ctx,
@@ -701,6 +707,7 @@ int ws__measure_open_with(struct ws_ctx *ctx,
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->work, NULL);
     pthread_cond_init(&m->done, NULL);
+    ws__ahead_open(m);
     rc = start(m);
     if (rc < 0)
         ws__measure_close(m);
@@ -736,6 +743,7 @@ void ws__measure_close(struct ws__measure *m)
         return;
     ctx = m->ctx;
     ws__measure_stop_builders(m);
+    ws__ahead_close(m);
     ws__measure_free_jobs(m);
     ws__measure_lose(m);
     ws__problem_free(m->problem);

@@ -9,7 +9,8 @@
  *
  * Nothing may run on a device beside what is timed. On one that shares the
  * host's processors prefetch ends only when the batch is built; elsewhere it
- * returns at once, an answer waits for its own, and builders compile only.
+ * returns at once, an answer waits for its own, and builders compile only; the
+ * hash of what they compiled lets inputs be prepared ahead (measure_ahead.c).
  *
  * First launches belong to building where drivers make machine code only
  * then, which those for processors do. Elsewhere the first launch is the
@@ -133,7 +134,7 @@ static void add_log(struct ws_ctx *ctx, const char *log)
 
 static int build_on(const struct ws__measure *m, struct ws_ctx *ctx,
                     struct ws__device *d, const struct ws__recipe *r,
-                    struct ws__built *out)
+                    bool compile_only, struct ws__built *out)
 {
     const char *entry[WS__MAX_LAUNCHES];
     struct ws__build b = {
@@ -147,6 +148,7 @@ static int build_on(const struct ws__measure *m, struct ws_ctx *ctx,
         .hint = r->hint,
         .nhint = r->nhint,
         .rehearse = m->info.id.is_cpu,
+        .compile_only = compile_only,
         .tensor_bytes = r->tensor_bytes,
         .ntensor = WS__MAX_TENSORS,
         .scratch_bytes = r->scratch_bytes,
@@ -207,6 +209,12 @@ static struct ws__job *make_job(struct ws__measure *m, struct ws__hash key)
     return j;
 }
 
+static void set_built(struct ws__job *j, struct ws__hash binary)
+{
+    j->built = true;
+    j->binary = binary;
+}
+
 /* Remembers why a build failed; no memory for the words is no reason to
  * forget the verdict. */
 static void remember(struct ws_ctx *ctx, struct ws__job *j, int rc)
@@ -258,7 +266,8 @@ static int open_builder_device(struct ws__builder *b)
 
 /* Without the lock; the job is this thread's while it is RUNNING. 1 built,
  * 0 nothing learnt: the builder itself fails, and the timing device builds. */
-static int build_job(struct ws__builder *b, struct ws__job *j)
+static int build_job(struct ws__builder *b, struct ws__job *j,
+                     struct ws__hash *binary)
 {
     struct ws__measure *m = b->m;
     int crashes = 0, kills = 0;
@@ -269,9 +278,12 @@ static int build_job(struct ws__builder *b, struct ws__job *j)
 
         if (open_builder_device(b) < 0)
             return 0;
-        rc = build_on(m, b->ctx, &b->dev, &j->recipe, &built);
+        rc = build_on(m, b->ctx, &b->dev, &j->recipe, !m->info.id.is_cpu,
+                      &built);
         if (rc >= 0) {
-            b->dev.ops->unload(b->dev.self, built.module);
+            if (built.module)
+                b->dev.ops->unload(b->dev.self, built.module);
+            *binary = built.res.binary;
             return 1;
         }
         if (ws__measure_kills(rc))
@@ -297,6 +309,7 @@ static void *builder_main(void *user)
     pthread_mutex_lock(&m->lock);
     while (!m->quit) {
         struct ws__job *j = m->queue;
+        struct ws__hash binary;
         int rc;
 
         if (!j) {
@@ -308,16 +321,17 @@ static void *builder_main(void *user)
             m->queue_end = &m->queue;
         j->state = WS__JOB_RUNNING;
         pthread_mutex_unlock(&m->lock);
-        rc = build_job(b, j);
+        rc = build_job(b, j, &binary);
         pthread_mutex_lock(&m->lock);
         if (rc > 0)
-            j->built = true;
+            set_built(j, binary);
         else if (rc < 0)
             remember(b->ctx, j, rc);
         ws__recipe_clear(b->ctx, &j->recipe);
         j->state = WS__JOB_IDLE;
         m->pending--;
         pthread_cond_broadcast(&m->done);
+        pthread_cond_signal(&m->ahead.wake);
     }
     pthread_mutex_unlock(&m->lock);
     close_builder_device(b);
@@ -360,30 +374,34 @@ void ws__measure_stop_builders(struct ws__measure *m)
     m->nbuilder = 0;
 }
 
-/* With the lock held: until job j (NULL: every job) is idle. */
-static int wait_jobs(struct ws__measure *m, const struct ws__job *j)
+int ws__measure_wait(struct ws__measure *m)
 {
-    while (j ? j->state != WS__JOB_IDLE : m->pending > 0) {
-        struct timespec ts;
-        int rc = ws__check_stop(m->ctx);
+    struct timespec ts;
 
-        if (rc < 0)
-            return rc;
-        clock_gettime(CLOCK_REALTIME, &ts);
-        ts.tv_nsec += WAIT_NS;
-        if (ts.tv_nsec >= 1000000000) {
-            ts.tv_nsec -= 1000000000;
-            ts.tv_sec++;
-        }
-        pthread_cond_timedwait(&m->done, &m->lock, &ts);
+    WS_TRY(ws__check_stop(m->ctx));
+    clock_gettime(CLOCK_REALTIME, &ts);
+    ts.tv_nsec += WAIT_NS;
+    if (ts.tv_nsec >= 1000000000) {
+        ts.tv_nsec -= 1000000000;
+        ts.tv_sec++;
     }
+    pthread_cond_timedwait(&m->done, &m->lock, &ts);
     return 0;
 }
 
-/* The recipes of a batch that nothing is known of yet. */
+/* With the lock held: until job j (NULL: every job) is idle. */
+static int wait_jobs(struct ws__measure *m, const struct ws__job *j)
+{
+    while (j ? j->state != WS__JOB_IDLE : m->pending > 0)
+        WS_TRY(ws__measure_wait(m));
+    return 0;
+}
+
+/* The recipe of a candidate, into the list if nothing is known of it yet, and
+ * into the wish. */
 static int collect(struct ws__measure *m, const struct ws__candidate *c,
                    uint32_t workload, struct ws__plan *plan,
-                   struct ws__job **list)
+                   struct ws__job **list, struct ws__wish *w)
 {
     const struct ws__instance *in;
     struct ws__recipe r;
@@ -395,8 +413,11 @@ static int collect(struct ws__measure *m, const struct ws__candidate *c,
         return rc;
     WS_TRY(ws__measure_instance(m, workload, &in));
     WS_TRY(ws__recipe_make(m, c, in, plan, &r));
+    w->in = in;
+    w->candidate[w->n] =
+        ws__candidate_hash(&m->kernel[c->kernel], &c->config, r.source);
     pthread_mutex_lock(&m->lock);
-    j = make_job(m, r.key);
+    j = w->job[w->n++] = make_job(m, r.key);
     if (j && !j->built && j->verdict == WS__V_NONE && !j->recipe.source) {
         j->recipe = r;
         j->next = *list;
@@ -429,22 +450,43 @@ static void drop(struct ws__measure *m, struct ws__job *list)
         ws__recipe_clear(m->ctx, &list->recipe);
 }
 
+static int collect_all(struct ws__measure *m, const struct ws__question *q,
+                       size_t n, struct ws__job **list, struct ws__wish *wish,
+                       size_t *nwish)
+{
+    struct ws__plan *plan = ws__alloc(m->ctx, 1, sizeof(*plan));
+    int rc = plan ? 0 : WS_ENOMEM;
+
+    *nwish = 0;
+    for (size_t i = 0; i < n && rc >= 0; i++) {
+        struct ws__wish *w = &wish[*nwish];
+
+        memset(w, 0, sizeof(*w));
+        rc = collect(m, &q[i].a, q[i].workload, plan, list, w);
+        if (rc >= 0 && q[i].pair)
+            rc = collect(m, &q[i].b, q[i].workload, plan, list, w);
+        if (rc < 0 || w->n != (q[i].pair ? 2 : 1) ||
+            !(q[i].want & (WS__WANT_VERDICT | WS__WANT_TIME)))
+            continue;
+        w->work = ws__workload_hash(m->op, &m->workload[q[i].workload]);
+        ++*nwish;
+    }
+    ws__free(m->ctx, plan);
+    return rc;
+}
+
 int ws__measure_prefetch(struct ws__measure *m, const struct ws__question *q,
                          size_t n)
 {
-    struct ws__plan *plan = ws__alloc(m->ctx, 1, sizeof(*plan));
+    struct ws__wish *wish = ws__alloc(m->ctx, n ? n : 1, sizeof(*wish));
     struct ws__job *list = NULL;
     bool cpu = m->info.id.is_cpu;
-    int rc = plan ? 0 : WS_ENOMEM;
+    size_t nwish;
+    int rc;
 
-    if (m->ordered)
-        n = 0;
-    for (size_t i = 0; i < n && rc >= 0; i++) {
-        rc = collect(m, &q[i].a, q[i].workload, plan, &list);
-        if (rc >= 0 && q[i].pair)
-            rc = collect(m, &q[i].b, q[i].workload, plan, &list);
-    }
-    ws__free(m->ctx, plan);
+    if (!wish)
+        return WS_ENOMEM;
+    rc = collect_all(m, q, m->ordered ? 0 : n, &list, wish, &nwish);
     /* One build alone gains nothing where nothing else may run meanwhile. */
     if (rc >= 0 && list && (!cpu || list->next))
         start_builders(m);
@@ -456,6 +498,10 @@ int ws__measure_prefetch(struct ws__measure *m, const struct ws__question *q,
     if (rc >= 0 && cpu)
         rc = wait_jobs(m, NULL);
     pthread_mutex_unlock(&m->lock);
+    if (rc >= 0 && !cpu && !m->ordered)
+        ws__ahead_announce(m, wish, nwish);
+    else
+        ws__free(m->ctx, wish);
     return rc;
 }
 
@@ -519,11 +565,15 @@ static int blame_build(struct ws__measure *m, struct ws__subject *s,
         if (sound < 0)
             return sound;
     }
+    pthread_mutex_lock(&m->lock);
     remember(m->ctx, j, rc);
-    WS_TRY(fail_build(m, s, j));
+    pthread_mutex_unlock(&m->lock);
+    rc = fail_build(m, s, j);
+    pthread_mutex_lock(&m->lock);
     if (again)
         j->verdict = WS__V_NONE;
-    return 0;
+    pthread_mutex_unlock(&m->lock);
+    return rc;
 }
 
 /* 1 built, 0 judged, negative on error. */
@@ -532,10 +582,12 @@ static int build_here(struct ws__measure *m, struct ws__subject *s,
 {
     struct ws__module *place;
     struct ws__built built;
-    int rc = build_on(m, m->ctx, &m->dev, &s->recipe, &built);
+    int rc = build_on(m, m->ctx, &m->dev, &s->recipe, false, &built);
 
     if (rc >= 0) {
-        j->built = true;
+        pthread_mutex_lock(&m->lock);
+        set_built(j, built.res.binary);
+        pthread_mutex_unlock(&m->lock);
         place = free_module(m);
         place->key = s->recipe.key;
         place->module = built.module;

@@ -25,6 +25,8 @@
 #define WS__BUILD_BUCKETS 1024
 #define WS__MAX_BUILDERS 8
 #define WS__KILLS 3 /* of a worker, from outside, that are borne */
+#define WS__AHEAD 2 /* questions whose inputs are prepared before they come */
+#define WS__REFERENCE_LIMIT_NS 600000000000ull
 
 /* What the protocol stands on; tests put fakes here. */
 struct ws__measure_deps {
@@ -78,6 +80,7 @@ struct ws__job {
     struct ws__recipe recipe;     /* source and hints while queued, running */
     enum ws__job_state state;
     bool built;               /* the driver's cache has it */
+    struct ws__hash binary;   /* of what was built; zero: not told */
     unsigned crashes;         /* of the timing device */
     enum ws__verdict verdict; /* NONE: no failure known */
     char *reason;
@@ -89,6 +92,38 @@ struct ws__builder {
     struct ws_ctx *ctx; /* a child with a stop flag of its own */
     struct ws__device dev;
     bool open;
+};
+
+/* measure_ahead.c: an announced question, as far as its inputs ask for it. */
+struct ws__wish {
+    const struct ws__instance *in;
+    struct ws__job *job[2];
+    struct ws__hash candidate[2], work;
+    size_t n;
+    uint64_t seed;
+    bool done; /* prepared, or too late for it */
+};
+
+enum ws__ready_state { WS__READY_FREE, WS__READY_RUNNING, WS__READY_DONE };
+struct ws__ready {
+    enum ws__ready_state state;
+    struct ws__problem *p; /* also while free: its memory is used again */
+    uint64_t seed, bytes, ref_ns;
+    bool computed; /* the reference, too */
+    bool stale;    /* free when it is done: nobody waits for it any more */
+};
+
+struct ws__ahead {
+    pthread_t thread;
+    bool started;
+    struct ws_ctx *ctx; /* as a builder's */
+    struct ws__reference *ref;
+    unsigned threads;
+    uint64_t max_bytes;
+    pthread_cond_t wake;
+    struct ws__wish *wish;
+    size_t nwish;
+    struct ws__ready ready[WS__AHEAD];
 };
 
 struct ws__module {
@@ -151,6 +186,7 @@ struct ws__measure {
     uint64_t probes;
     struct ws__builder builder[WS__MAX_BUILDERS];
     size_t nbuilder;
+    struct ws__ahead ahead;
 };
 
 /* One candidate of a question on its way through the stages. */
@@ -240,8 +276,9 @@ int ws__measure_once(struct ws__measure *m, const struct ws__dev_seq *seq,
                      struct ws__dev_sample *sample);
 uint64_t ws__measure_max_bytes(const struct ws__measure *m);
 
-/* The reference results of m->problem. */
+/* The reference results of m->problem, which are fit to judge by. */
 int ws__measure_reference(struct ws__measure *m);
+int ws__measure_admit(struct ws__measure *m); /* those that are there */
 
 /* measure_trusted.c: the op's trusted kernel. Errors: WS_EREFERENCE. */
 /* 0 if none of the kernels has its source. */
@@ -291,6 +328,21 @@ int ws__measure_prefetch(struct ws__measure *m, const struct ws__question *q,
 void ws__measure_stop_builders(struct ws__measure *m);
 void ws__measure_free_jobs(struct ws__measure *m);
 
+/* With the lock held: a while, or until a builder or the thread ahead is done
+ * with something. Negative if the run is to stop. */
+int ws__measure_wait(struct ws__measure *m);
+
+/* measure_ahead.c */
+void ws__ahead_open(struct ws__measure *m);
+/* What is asked next, in this order, instead of what was said before. Takes
+ * the array (NULL if n is 0). */
+void ws__ahead_announce(struct ws__measure *m, struct ws__wish *wish, size_t n);
+/* 1: m->problem has the inputs of this seed, and its reference results if
+ * *computed; 0: nothing was prepared, m->problem is as it was. */
+int ws__ahead_take(struct ws__measure *m, const struct ws__instance *in,
+                   uint64_t seed, bool *computed);
+void ws__ahead_close(struct ws__measure *m);
+
 /* measure_buffers.c */
 int ws__bufs_make(struct ws__measure *m, struct ws__subject *s, size_t n,
                   size_t nset, struct ws__bufs *b);
@@ -323,6 +375,12 @@ int ws__inputs_reference(struct ws__measure *m, struct ws__bufs *b);
 uint32_t ws__poison_draw(struct ws__bufs *b);
 
 /* measure_verdict.c */
+/* The seed of the inputs of n candidates: of the run's seed, the hashes of
+ * what was compiled, and the workload. */
+uint64_t ws__measure_seed(const struct ws__measure *m,
+                          const struct ws__hash *binary,
+                          const struct ws__hash *candidate, size_t n,
+                          struct ws__hash work);
 /* Inputs and reference results for the subjects, in m->problem. */
 int ws__measure_problem(struct ws__measure *m, struct ws__subject *s, size_t n);
 int ws__measure_verify(struct ws__measure *m, struct ws__bufs *b,

@@ -110,6 +110,7 @@ static int build_trivial(struct ws__measure *m, struct ws__device *d,
                           .hint = &hint,
                           .nhint = 1,
                           .rehearse = m->info.id.is_cpu,
+                          .compile_only = d != &m->dev && !m->info.id.is_cpu,
                           .tensor_bytes = &bytes,
                           .ntensor = 1};
     const char *body = trivial_body(m->info.id.family, &b.dialect);
@@ -128,7 +129,7 @@ static int build_trivial(struct ws__measure *m, struct ws__device *d,
     if (d->ops->set_limit)
         d->ops->set_limit(d->self, m->opts.build_limit_ns);
     rc = d->ops->build(d->self, &b, &built);
-    if (rc >= 0)
+    if (rc >= 0 && built.module)
         d->ops->unload(d->self, built.module);
     ws__built_free(m->ctx, &built);
     return rc;

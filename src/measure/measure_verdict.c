@@ -18,19 +18,50 @@
 
 /* ---- inputs and reference ---------------------------------------------- */
 
-static uint64_t input_seed(const struct ws__measure *m,
-                           const struct ws__subject *s, size_t n)
+uint64_t ws__measure_seed(const struct ws__measure *m,
+                          const struct ws__hash *binary,
+                          const struct ws__hash *candidate, size_t n,
+                          struct ws__hash work)
 {
     struct ws__hash h = ws__hash_u64((struct ws__hash){5, 0}, m->opts.seed);
 
     for (size_t i = 0; i < n; i++) {
-        const struct ws__trial *t = s[i].t;
-
-        h = ws__hash_mix(h, &t->res.binary, sizeof(t->res.binary));
-        h = ws__hash_mix(h, &t->candidate_hash, sizeof(t->candidate_hash));
+        h = ws__hash_mix(h, &binary[i], sizeof(binary[i]));
+        h = ws__hash_mix(h, &candidate[i], sizeof(candidate[i]));
     }
-    h = ws__hash_mix(h, &s[0].t->workload_hash, sizeof(s[0].t->workload_hash));
+    h = ws__hash_mix(h, &work, sizeof(work));
     return h.lo >> 1; /* fits a signed column */
+}
+
+static uint64_t input_seed(const struct ws__measure *m,
+                           const struct ws__subject *s, size_t n)
+{
+    struct ws__hash binary[2] = {{0, 0}}, candidate[2] = {{0, 0}};
+
+    for (size_t i = 0; i < n; i++) {
+        binary[i] = s[i].t->res.binary;
+        candidate[i] = s[i].t->candidate_hash;
+    }
+    return ws__measure_seed(m, binary, candidate, n, s[0].t->workload_hash);
+}
+
+/* From what was prepared ahead: 1, or 0 if nothing was. */
+static int ready_problem(struct ws__measure *m, const struct ws__subject *s,
+                         uint64_t seed)
+{
+    bool computed;
+    int rc = ws__ahead_take(m, s->in, seed, &computed);
+
+    if (rc <= 0)
+        return rc;
+    m->problem_workload = s->t->workload;
+    m->problem_done = false;
+    WS_TRY(computed ? ws__measure_admit(m) : ws__measure_reference(m));
+    m->problem_done = true;
+    ws__log(m->ctx, WS_LOG_DEBUG,
+            "inputs and reference were ready (%.1f ms, workload %u)",
+            (double)m->ref_ns / 1e6, s->t->workload);
+    return 1;
 }
 
 static int fresh_problem(struct ws__measure *m, const struct ws__subject *s,
@@ -62,13 +93,15 @@ static int fresh_problem(struct ws__measure *m, const struct ws__subject *s,
 int ws__measure_problem(struct ws__measure *m, struct ws__subject *s, size_t n)
 {
     uint64_t seed = input_seed(m, s, n);
+    int rc;
 
     for (size_t i = 0; i < n; i++)
         s[i].t->input_seed = seed;
     if (m->problem && m->problem_done &&
         m->problem_workload == s->t->workload && m->problem->seed == seed)
         return 0;
-    return fresh_problem(m, s, seed);
+    rc = ready_problem(m, s, seed);
+    return rc ? rc : fresh_problem(m, s, seed);
 }
 
 /* ---- words ------------------------------------------------------------- */

@@ -17,7 +17,8 @@
     "if V 3 refuse\n"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_t seen[16];
+/* Each member has its own instance of a workload; the first's are looked at. */
+static const struct ws__instance *seen[16];
 static size_t nseen;
 static const char *broken; /* a device that cannot be opened */
 static struct ws_ctx *cancel_in_reference;
@@ -28,10 +29,10 @@ static int run_reference(struct ws__reference *r, struct ws__problem *p)
     int rc;
 
     pthread_mutex_lock(&lock);
-    while (i < nseen && !pthread_equal(seen[i], pthread_self()))
+    while (i < nseen && seen[i] != p->in)
         i++;
-    if (i == nseen && nseen < WS_COUNT(seen))
-        seen[nseen++] = pthread_self();
+    if (i == nseen && nseen < WS_COUNT(seen) && p->in->workload->axis[0] == 64)
+        seen[nseen++] = p->in;
     rc = t_reference_run(r, p);
     if (cancel_in_reference)
         ws_ctx_cancel(cancel_in_reference);

@@ -13,15 +13,17 @@
 /* ---- the device between ------------------------------------------------- */
 
 struct t_script {
-    const char *inner;   /* device to wrap: "null" */
-    long calls, fail_at; /* fallible operations; 0: never */
-    int code;            /* what the failing one returns */
-    bool for_ever;       /* from then on */
-    long times;          /* so often from then on, a fresh device between */
-    int signal;          /* that ended the worker; 0: none */
-    long opens, builds, hints, runs, launches;
-    long fail_opens; /* so many opens fail, after the first */
-    long live;       /* open devices, modules, buffers */
+    const char *inner; /* device to wrap: "null" */
+    _Atomic long calls;
+    long fail_at;  /* fallible operations; 0: never */
+    int code;      /* what the failing one returns */
+    bool for_ever; /* from then on */
+    long times;    /* so often from then on, a fresh device between */
+    int signal;    /* that ended the worker; 0: none */
+    _Atomic long opens, builds, hints;
+    long runs, launches;
+    long fail_opens;   /* so many opens fail, after the first */
+    _Atomic long live; /* open devices, modules, buffers */
     bool not_cpu;
     bool changes;         /* opened again it is another one */
     uint32_t shifts;      /* of all buffers, or-ed */
@@ -29,6 +31,8 @@ struct t_script {
     uint64_t remembered;  /* this and the next two: for after_run */
     size_t last_fills;
     bool one_set;
+    int compiled; /* what a build that only compiles says of its hash:
+                     1 another one, 2 nothing */
     /* After a run of the inner device; may change everything. */
     void (*after_run)(struct t_script *s, struct ws__device *d,
                       const struct ws__dev_batch *b, struct ws__dev_sample *x,
@@ -87,7 +91,10 @@ static inline int t_b_build(void *dev, const struct ws__build *w,
     t_script.builds++;
     t_script.hints += w->rehearse ? (long)w->nhint : 0;
     WS_TRY(t_trip(b));
-    return b->inner.ops->build(b->inner.self, w, out);
+    WS_TRY(b->inner.ops->build(b->inner.self, w, out));
+    if (w->compile_only && t_script.compiled)
+        out->res.binary = (struct ws__hash){0, t_script.compiled == 1};
+    return 0;
 }
 
 static inline void t_b_unload(void *dev, uint32_t module)
@@ -245,7 +252,7 @@ static inline int t_device_open(struct ws_ctx *ctx, const char *name,
 /* ---- the reference ------------------------------------------------------ */
 
 static int t_reference_rc; /* what it returns */
-static long t_reference_runs;
+static _Atomic long t_reference_runs;
 
 static inline int t_reference_open(struct ws_ctx *ctx, const struct ws__op *op,
                                    unsigned threads, uint64_t timeout_ns,
