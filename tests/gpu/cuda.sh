@@ -29,6 +29,7 @@ if [[ $parts == *" tunes "* ]]; then
         step "tune $op on $dev" tune_op "$op" "$dev" "$op-cuda"
         if [ -n "$other" ]; then step "tune $op on $other" tune_op "$op" "$other" "$op-opencl"; fi
     done
-    step table table "$out" | tee "$out/table.md"
+    table_of_both() { table "$out" >"$out/table.md" && cat "$out/table.md"; }
+    step table table_of_both
 fi
 summary
