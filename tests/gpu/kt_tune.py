@@ -2,7 +2,7 @@
 """Kernel Tuner on the gemm that a tune of ours had, config by config.
 
     kt_tune.py TRIALS.jsonl SPACE.json KERNEL.c HEADER.h RESULT.json
-               [--no-verify] [--iterations 7] [--lang CUPY]
+               [--no-verify] [--iterations 7] [--lang CUPY,NVCUDA]
 
 TRIALS.jsonl is `wavesmith trials STORE --export` of a tune of one workload by
 --strategy random, SPACE.json `wavesmith space ... --json` of the same space.
@@ -19,6 +19,7 @@ warm.
 """
 import argparse
 import json
+import os
 import re
 import sys
 import time
@@ -129,7 +130,8 @@ def main():
         p.add_argument(name)
     p.add_argument("--no-verify", action="store_true")
     p.add_argument("--iterations", type=int, default=7)
-    p.add_argument("--lang", default="CUPY")
+    p.add_argument("--lang", default="CUPY,NVCUDA",
+                   help="its backends; the first that answers anything")
     args = p.parse_args()
 
     import numpy as np
@@ -166,37 +168,42 @@ def main():
     with open(args.kernel) as f:
         source = f.read().replace('#include "ws_dialect.h"', header)
     source = f"#define T_IS_{axes['T'].upper()} 1\n" + source
+    result = os.path.abspath(args.result)
+    os.chdir(os.path.dirname(result))  # where it leaves files of failures
     arguments, answer = inputs(np, axes)
+    drawn = time.perf_counter()
     options = {}
     if not args.no_verify:
         options = {"answer": [None, None, answer] + [None] * 4,
                    "verify": verifier(np, axes, answer)}
-    given = Given(configs)
-    made = time.perf_counter()
-    failed = None
-    results, env = [], {}
-    try:
-        # A function as source: the signature is in macros, which its check of
-        # the arguments cannot read.
-        results, env = tune_kernel(
-            "gemm", lambda _: source, (int(axes["N"]), int(axes["M"])),
-            arguments, tune_params, grid_div_x=["BN"], grid_div_y=["BM"],
-            block_size_names=["BX", "BY"], restrictions=restrictions,
-            lang=args.lang, iterations=args.iterations, strategy=given,
-            quiet=True, **options)
-    except Exception as e:  # what ends its tune is a result, too
-        failed = f"{type(e).__name__}: {e}"[:500]
-    end = time.perf_counter()
+    for lang in args.lang.split(","):
+        given, failed, results, env = Given(configs), None, [], {}
+        made = time.perf_counter()
+        try:
+            # A function as source: the signature is in macros, which its
+            # check of the arguments cannot read.
+            results, env = tune_kernel(
+                "gemm", lambda _: source, (int(axes["N"]), int(axes["M"])),
+                arguments, tune_params, grid_div_x=["BN"], grid_div_y=["BM"],
+                block_size_names=["BX", "BY"], restrictions=restrictions,
+                lang=lang, iterations=args.iterations, strategy=given,
+                quiet=True, **options)
+        except Exception as e:  # what ends its tune is a result, too
+            failed = f"{type(e).__name__}: {e}"[:500]
+            print(f"kt_tune: {lang}: {failed}", file=sys.stderr)
+        end = time.perf_counter()
+        if results:
+            break
     if given.size is not None and given.size != space["valid"]:
         failed = (f"{given.size} valid configs, ours has {space['valid']}; "
                   f"{failed or 'else fine'}")
     totals = {k: v for k, v in env.items() if k.startswith("total_")}
-    with open(args.result, "w") as f:
+    with open(result, "w") as f:
         json.dump({
             "workload": trials[0]["workload"], "verified": not args.no_verify,
             "asked": len(configs), "answered": len(results), "failed": failed,
             "space": given.size, "import_s": imported - BEGAN,
-            "inputs_s": made - imported,
+            "inputs_s": drawn - imported, "lang": lang,
             "startup_s": (given.began or end) - made,
             "tune_s": end - (given.began or end), "call_s": end - made,
             "totals_ms": totals, "device": env.get("device_name"),

@@ -5,7 +5,7 @@
 # at random; Kernel Tuner gets just these, once with verification, once
 # without. All caches are empty before each. OUT gets what each said, and
 # peers.md. WORKLOADS: which; KT_PYTHON: an interpreter with kernel_tuner and
-# LANG_KT's (CUPY) package; tests/gpu/README.md has the wheels.
+# that of LANG_KT (CUPY,NVCUDA: the first that works); tests/gpu/README.md has the wheels.
 set -u
 [ $# -ge 2 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2; }
 build=$1 out=$2 dev=${3:-cuda:0}
@@ -43,7 +43,7 @@ theirs() { # NAME TAG OPTION...
     shift 2
     timed "$name-$tag" "$python" tests/gpu/kt_tune.py "$out/ours-$tag.jsonl" "$out/space-$tag.json" \
         ops/gemm/kernels/gemm_tiled.c ops/dialect/ws_dialect.h "$out/$name-$tag.json" \
-        --lang "${LANG_KT:-CUPY}" "$@" >"$out/$name-$tag.log" 2>&1 || { tail -n 5 "$out/$name-$tag.log"; return 1; }
+        --lang "${LANG_KT:-CUPY,NVCUDA}" "$@" >"$out/$name-$tag.log" 2>&1 || { tail -n 5 "$out/$name-$tag.log"; return 1; }
 }
 n=0
 for w in $workloads; do

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# tests/gpu/all.sh BUILD OUT 1|2|3: what is shown on a CUDA device, in three
+# parts that end within nine minutes each. OUT gets N.log and N.tgz.
+#   1  devices, verdicts of the shipped operators, faults in a tune  (~4 min)
+#   2  tunes of the three operators, CUDA beside OpenCL            (~7 min)
+#   3  gemm beside Kernel Tuner, kills of the tool and of workers  (~9 min)
+# Part 3 needs kernel_tuner (tests/gpu/README.md). The variables of the scripts
+# hold; LIMIT: seconds after which a part is ended, what it had is kept (560).
+set -u
+[ $# -eq 3 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2; }
+build=$1 out=$2 part=$3
+here=$(mktemp -d)
+mkdir -p "$out"
+commands() {
+    nvidia-smi --query-gpu=name,driver_version,clocks.sm,power.limit,clocks_throttle_reasons.active --format=csv
+    case $part in
+    1)
+        PARTS="devices checks" tests/gpu/cuda.sh "$build" "$here/checks"
+        PARTS=faults tests/gpu/robust.sh "$build" "$here/robust" ;;
+    2) PARTS=tunes BUDGET=${BUDGET:-30s} tests/gpu/cuda.sh "$build" "$here/tunes" ;;
+    3)
+        TRIALS=${TRIALS:-30} tests/gpu/peers.sh "$build" "$here/peers"
+        PARTS="tool workers" tests/gpu/robust.sh "$build" "$here/robust" ;;
+    esac
+}
+export -f commands
+export part here build
+start=$SECONDS
+setsid -w timeout -k 5 "${LIMIT:-560}" bash -c commands 2>&1 | tee "$out/$part.log"
+echo "part $part: $((SECONDS - start)) s" | tee -a "$out/$part.log"
+rm -f "$here"/*/*.db* "$here"/*/*.wspack
+tar -czf "$out/$part.tgz" -C "$here" .
+rm -rf "$here"
+! grep -q '^failures: [1-9]' "$out/$part.log"
