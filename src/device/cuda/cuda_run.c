@@ -186,6 +186,16 @@ static int queue_sample(struct ws__cuda *d, const struct ws__dev_seq *seq,
                           "record an event");
 }
 
+/* A kernel that crashes is named, as one is that hangs. */
+static int finish(struct ws__cuda *d, const struct ws__dev_seq *seq)
+{
+    int rc = ws__cuda_sync(d, WS_ELAUNCH, "run the kernel");
+
+    return rc == WS_ECRASH && seq->nlaunch
+               ? ws__error_prefix(d->ctx, "running '%s'", seq->launch[0].entry)
+               : rc;
+}
+
 static int timed(void *dev, const struct ws__dev_seq *seq, uint32_t inner,
                  double *ns)
 {
@@ -194,6 +204,7 @@ static int timed(void *dev, const struct ws__dev_seq *seq, uint32_t inner,
     int rc;
 
     *ns = 0;
+    WS_TRY(ws__cuda_tools(d)); /* what it logs is not the last word */
     if (d->graphs.exec && !d->graphs.exec[seq - d->graphs.first])
         WS_TRY(record(d, seq, inner, &d->graphs.exec[seq - d->graphs.first]));
     if (seq->nlaunch)
@@ -204,13 +215,12 @@ static int timed(void *dev, const struct ws__dev_seq *seq, uint32_t inner,
     if (rc < 0) { /* what was queued must end before anybody goes on */
         struct ws_error err = d->ctx->err;
 
-        if (!d->dead &&
-            ws__cuda_sync(d, WS_ELAUNCH, "run the kernel") == WS_ECRASH)
+        if (!d->dead && finish(d, seq) == WS_ECRASH)
             return WS_ECRASH;
         d->ctx->err = err;
         return rc;
     }
-    WS_TRY(ws__cuda_sync(d, WS_ELAUNCH, "run the kernel"));
+    WS_TRY(finish(d, seq));
     WS_TRY(ws__cuda_check(d, WS_EDEVICE,
                           d->api.EventElapsedTime(&ms, d->begin, d->end),
                           "read the time between two events"));
