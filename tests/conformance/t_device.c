@@ -6,7 +6,8 @@
  * through `fault`, while it is recorded, and from that recording, where every
  * crash and time-out must come again. A member brings the same few kernels in
  * its own language (the table below); one without a device on this machine is
- * skipped with the reason.
+ * skipped with the reason. Without a GPU the CUDA member runs on the driver of
+ * tests/fakecuda.
  */
 #include "base/t_base.h"
 
@@ -18,6 +19,7 @@
 
 #include "base/clock.h"
 #include "device/device.h"
+#include "tests/fakecuda/t_fakecuda.h"
 
 #define BYTES 1024u
 #define FLOATS (BYTES / 4)
@@ -76,6 +78,31 @@ static const struct language languages[] = {
         .bad_word = "frobnicate",
         .dialect = WS__DIALECT_OPENCL,
         .first_launch = true,
+    },
+    {
+        .family = "cuda",
+        .source =
+            "#define ID (blockIdx.x * blockDim.x + threadIdx.x)\n"
+            "extern \"C\" __global__ void copy(float *out, const float *in)"
+            "{ out[ID] = in[ID]; }\n"
+            "extern \"C\" __global__ void touch(float *out)"
+            "{ if (ID == 0) out[0] += 1; }\n"
+            "extern \"C\" __global__ void store(unsigned *out, unsigned v)"
+            "{ if (ID == 0) out[0] = v; }\n"
+            "extern \"C\" __global__ void addr(unsigned long long *out)"
+            "{ if (ID == 0) out[0] = (unsigned long long)out; }\n"
+            "extern \"C\" __global__ void oob(unsigned char *out)"
+            "{ if (ID == 0) out[1024] = 0x11; }\n"
+            "extern \"C\" __global__ void under(unsigned char *out)"
+            "{ if (ID == 0) *(out - 1) = 0x11; }\n"
+            "extern \"C\" __global__ void crash(int *out)"
+            "{ *(volatile int *)(unsigned long long)(out[0] + 16) = 1; }\n"
+            "extern \"C\" __global__ void hang(int *out)"
+            "{ while (((volatile int *)out)[0] == 0) ; }\n",
+        .bad_source = "extern \"C\" __global__ void copy(float *out)"
+                      "{ out[0] = frobnicate; }\n",
+        .bad_word = "frobnicate",
+        .dialect = WS__DIALECT_CUDA,
     },
 };
 
@@ -143,9 +170,17 @@ static int build(struct fixture *f, const char *source, const char *entry,
 
 static void build_all(struct fixture *f)
 {
+    static const char *const entry[] = {"copy", "touch", "store", "addr",
+                                        "oob",  "under", "crash", "hang"};
+    const struct ws__build b = {
+        .source = f->subject->language->source,
+        .dialect = f->subject->language->dialect,
+        .entry = entry,
+        .nentry = WS_COUNT(entry),
+    };
     struct ws__built built;
 
-    if (build(f, f->subject->language->source, "copy", &built))
+    if (f->dev.ops->build(f->dev.self, &b, &built))
         fail_msg("%s", ws_ctx_error(f->ctx)->message);
     ws__free(f->ctx, built.log);
     f->module = built.module;
@@ -1037,6 +1072,9 @@ int main(void)
     };
     size_t nsubject = list_subjects(), n = 0;
     int failed;
+
+    if (t_fakecuda_if_none())
+        printf("# no CUDA device: the CUDA member runs on a fake driver\n");
 
     if (!mkdtemp(cache_dir))
         return 1;
