@@ -22,11 +22,12 @@ const char *ws__cu_error_name(int error)
     return NULL;
 }
 
-/* A lack of memory where nothing was asked for that could be too much is the
- * device's; everything else that says what it means keeps it. */
+/* What an error says by itself stands; one that a bad question and a bad device
+ * have in common means what was asked for. A lack of memory where nothing was
+ * asked for that could be too much is the device's. */
 static int code_of(int stage, int error)
 {
-    int own = WS_EDEVICE;
+    int own = stage;
 
     for (size_t i = 0; i < WS_COUNT(errors); i++)
         if (errors[i].error == error)
@@ -35,8 +36,10 @@ static int code_of(int stage, int error)
     case WS_ECRASH:
     case WS_ENODEVICE:
     case WS_ENODRIVER:
-    case WS_EDEVMEM:
+    case WS_EDEVICE:
         return own;
+    case WS_EDEVMEM:
+        return stage == WS_EDEVICE ? stage : own;
     default:
         return stage;
     }

@@ -75,9 +75,10 @@ enum cu_constant {
 
 /* Errors: name after CUDA_ERROR_, value, what each says by itself (a WS_E).
  * ECRASH: the process has lost the device and must go; nothing brings it back,
- * no reset either. ELAUNCH, EBUILD and EDEVMEM concern what was asked for. */
+ * no reset either. ELAUNCH, EBUILD and EDEVMEM concern what was asked for,
+ * EINVAL says nothing by itself. */
 #define CU_ERRORS(X)                                                           \
-    X(INVALID_VALUE, 1, EDEVICE)                                               \
+    X(INVALID_VALUE, 1, EINVAL)                                                \
     X(OUT_OF_MEMORY, 2, EDEVMEM)                                               \
     X(NOT_INITIALIZED, 3, ENODRIVER)                                           \
     X(DEINITIALIZED, 4, ENODRIVER)                                             \
@@ -109,8 +110,8 @@ enum cu_constant {
     X(INVALID_ADDRESS_SPACE, 717, ECRASH)                                      \
     X(INVALID_PC, 718, ECRASH)                                                 \
     X(LAUNCH_FAILED, 719, ECRASH)                                              \
-    X(NOT_PERMITTED, 800, EDEVICE)                                             \
-    X(NOT_SUPPORTED, 801, EDEVICE)                                             \
+    X(NOT_PERMITTED, 800, EINVAL)                                              \
+    X(NOT_SUPPORTED, 801, EINVAL)                                              \
     X(SYSTEM_NOT_READY, 802, ENODEVICE)                                        \
     X(SYSTEM_DRIVER_MISMATCH, 803, ENODRIVER)                                  \
     X(COMPAT_NOT_SUPPORTED_ON_DEVICE, 804, ENODRIVER)                          \

@@ -200,8 +200,10 @@ static int ask_occupancy(struct ws__cuda *d, const struct ws__build *b,
         if (threads > d->info.id.max_threads)
             return 0;
         if (ws__cuda_shared(d, &m->entry[i], dynamic) < 0) {
+            if (d->dead)
+                return WS_ECRASH;
             ws__error_clear(d->ctx);
-            return d->dead ? WS_ECRASH : 0;
+            return 0;
         }
         WS_TRY(ws__cuda_check(d, WS_EDEVICE,
                               d->api.OccupancyMaxActiveBlocksPerMultiprocessor(

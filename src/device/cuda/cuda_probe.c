@@ -14,6 +14,7 @@ struct asking {
     const struct cu_api *api;
     cu_device device;
     int error; /* the first */
+    int major, minor;
 };
 
 static int attribute(struct asking *a, int what)
@@ -64,12 +65,13 @@ static void describe_limits(struct asking *a, struct ws__device_info *out)
     out->max_grid[0] = (uint64_t)attribute(a, CU__MAX_GRID_X);
     out->max_grid[1] = (uint64_t)attribute(a, CU__MAX_GRID_Y);
     out->max_grid[2] = (uint64_t)attribute(a, CU__MAX_GRID_Z);
+    a->major = attribute(a, CU__MAJOR);
+    a->minor = attribute(a, CU__MINOR);
     snprintf(out->extra, sizeof(out->extra),
              "compute capability: %d.%d; clock: %d MHz; of a unit: %d "
              "registers, %d bytes of shared memory (%d of each block's "
              "reserved), %d threads, %d blocks",
-             attribute(a, CU__MAJOR), attribute(a, CU__MINOR),
-             attribute(a, CU__CLOCK_KHZ) / 1000,
+             a->major, a->minor, attribute(a, CU__CLOCK_KHZ) / 1000,
              attribute(a, CU__UNIT_REGISTERS), attribute(a, CU__UNIT_SHARED),
              attribute(a, CU__SHARED_RESERVED), attribute(a, CU__UNIT_THREADS),
              attribute(a, CU__UNIT_BLOCKS));
@@ -122,13 +124,16 @@ static int start_driver(struct ws_ctx *ctx, const struct cu_api *api, int *n)
     *n = 0;
     if (e) {
         ws__cu_fail(ctx, api, WS_ENODRIVER, e, "start the NVIDIA driver");
+        ctx->err.code = WS_ENODRIVER; /* whatever it says */
         return ws__hint(ctx, "'nvidia-smi' says whether the driver and the "
                              "card work; in a container both must be passed "
                              "in");
     }
     e = api->DeviceGetCount(n);
-    if (e)
-        return ws__cu_fail(ctx, api, WS_ENODEVICE, e, "count the devices");
+    if (e) {
+        ws__cu_fail(ctx, api, WS_ENODEVICE, e, "count the devices");
+        return ctx->err.code = WS_ENODEVICE;
+    }
     return *n ? 0
               : ws__fail(ctx, WS_ENODEVICE, "the NVIDIA driver has no device");
 }
@@ -197,7 +202,7 @@ int ws__cuda_probe(struct ws_ctx *ctx, struct ws__device_list *out)
         ws__nvml_begin(ctx, &nvml);
     if (rc == 0)
         rc = probe_all(ctx, &api, &nvml, compiler, out);
-    if (rc == WS_ENODRIVER || rc == WS_ENODEVICE) {
+    if (rc < 0 && rc != WS_ENOMEM) { /* whatever it is, that is the answer */
         make_unusable(ctx, &info);
         rc = ws__device_list_add(ctx, out, &info);
     }
@@ -225,8 +230,8 @@ int ws__cuda_pick(struct ws__cuda *d, uint32_t index)
             continue;
         ws__error_clear(d->ctx);
         d->device = a.device;
-        d->major = attribute(&a, CU__MAJOR);
-        d->minor = attribute(&a, CU__MINOR);
+        d->major = a.major;
+        d->minor = a.minor;
         d->shared_optin = d->info.id.shared_bytes;
         snprintf(d->info.name, sizeof(d->info.name), "cuda:%u",
                  (unsigned)index);

@@ -221,8 +221,7 @@ static int take_flush(struct ws__cuda *d, uint64_t bytes)
     if (d->flush_mem)
         d->api.MemFree(d->flush_mem);
     d->flush_mem = 0;
-    WS_TRY(ws__cuda_check(d, WS_EDEVMEM, d->api.MemAlloc(&d->flush_mem, bytes),
-                          "take memory for flushing"));
+    WS_TRY(ws__cuda_take(d, bytes, &d->flush_mem));
     d->flush_bytes = bytes;
     return ws__cuda_check(d, WS_EDEVICE,
                           d->api.MemsetD32Async(d->flush_mem, 0, bytes / 4,
