@@ -59,6 +59,10 @@ struct fake_state {
 typedef struct fake_state *fake_state_fn(void);
 FAKE_EXPORT struct fake_state *fake_state(void);
 
+/* Of the driver: everything is gone, and no error stays. */
+typedef void fake_reset_fn(void);
+FAKE_EXPORT void fake_reset(void);
+
 /* Counts a call; the error that it must return instead of doing its work. */
 int fake_turn(const char *name);
 /* What the environment says, else the other. */

@@ -902,14 +902,8 @@ int cuModuleLoadDataEx(cu_module *out, const void *image, unsigned n,
     return 0;
 }
 
-int cuModuleUnload(cu_module m)
+static void drop_module(cu_module m)
 {
-    int e = drain_all();
-
-    if (e)
-        return e;
-    if (!gone(FAKE_MODULE, m))
-        return CU__E_INVALID_HANDLE;
     while (m->function) {
         struct cu_function_s *f = m->function;
 
@@ -918,7 +912,49 @@ int cuModuleUnload(cu_module m)
     }
     fake_module_free(m->loaded);
     free(m);
+}
+
+int cuModuleUnload(cu_module m)
+{
+    int e = drain_all();
+
+    if (e)
+        return e;
+    if (!gone(FAKE_MODULE, m))
+        return CU__E_INVALID_HANDLE;
+    drop_module(m);
     TURN_AFTER();
+}
+
+void fake_reset(void)
+{
+    drop_all(&default_stream.ops);
+    while (lives) {
+        const struct live l = *lives;
+        void *handle = (void *)(uintptr_t)l.handle;
+
+        gone(l.kind, handle);
+        if (l.kind == FAKE_MODULE) {
+            drop_module(handle);
+            continue;
+        }
+        if (l.kind == FAKE_STREAM && ((cu_stream)handle)->capture) {
+            drop_all(&((cu_stream)handle)->capture->ops);
+            free(((cu_stream)handle)->capture);
+        }
+        if (l.kind == FAKE_STREAM)
+            drop_all(&((cu_stream)handle)->ops);
+        if (l.kind == FAKE_GRAPH)
+            drop_all(&((cu_graph)handle)->ops);
+        if (l.kind == FAKE_EXEC)
+            drop_all(&((cu_graph_exec)handle)->ops);
+        free(handle);
+    }
+    while (memories)
+        give((uintptr_t)memories->at, memories->host);
+    memset(primary, 0, sizeof(primary));
+    memset(fake_state(), 0, sizeof(*fake_state()));
+    current = NULL;
 }
 
 int cuModuleGetFunction(cu_function *out, cu_module m, const char *name)

@@ -177,13 +177,81 @@ static int make_results(nvrtc_program p, int n, const char *const *option)
     return e;
 }
 
+/* What was compiled in this process, so that a test that does the same a
+ * thousand times takes no minutes. */
+static struct memo {
+    struct memo *next;
+    char *key, *ptx, *log, *lowered[MAX_EXPR];
+    void *image;
+    size_t bytes;
+} *memos;
+
+/* All that the result depends on. malloc. */
+static char *memo_key(nvrtc_program p, int n, const char *const *option)
+{
+    char *key = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&key, &len);
+
+    for (int i = 0; i < n; i++)
+        fprintf(f, "%s\n", option[i]);
+    for (size_t i = 0; i < p->nexpr; i++)
+        fprintf(f, "//! %s\n", p->expr[i]);
+    fputs(p->source, f);
+    fclose(f);
+    return key;
+}
+
+static void *copy(const void *from, size_t bytes)
+{
+    return from ? memcpy(malloc(bytes + 1), from, bytes) : NULL;
+}
+
+static bool recall(nvrtc_program p, const char *key)
+{
+    const struct memo *m = memos;
+
+    while (m && strcmp(m->key, key))
+        m = m->next;
+    if (!m)
+        return false;
+    p->image = copy(m->image, m->bytes);
+    p->bytes = m->bytes;
+    p->ptx = strdup(m->ptx);
+    p->log = m->log ? strdup(m->log) : NULL;
+    for (size_t i = 0; i < p->nexpr; i++)
+        p->lowered[i] = m->lowered[i] ? strdup(m->lowered[i]) : NULL;
+    return true;
+}
+
+static void remember(nvrtc_program p, char *key)
+{
+    struct memo *m = calloc(1, sizeof(*m));
+
+    m->key = key;
+    m->image = copy(p->image, p->bytes);
+    m->bytes = p->bytes;
+    m->ptx = strdup(p->ptx);
+    m->log = p->log ? strdup(p->log) : NULL;
+    for (size_t i = 0; i < p->nexpr; i++)
+        m->lowered[i] = p->lowered[i] ? strdup(p->lowered[i]) : NULL;
+    m->next = memos;
+    memos = m;
+}
+
 int nvrtcCompileProgram(nvrtc_program p, int n, const char *const *option)
 {
     const char *expr[MAX_EXPR];
     bool virtual = false;
+    char *key;
     int e;
 
     TURN();
+    key = memo_key(p, n, option);
+    if (recall(p, key)) {
+        free(key);
+        return 0;
+    }
     for (size_t i = 0; i < p->nexpr; i++)
         expr[i] = p->expr[i];
     for (int i = 0; i < n; i++)
@@ -197,6 +265,10 @@ int nvrtcCompileProgram(nvrtc_program p, int n, const char *const *option)
         p->image = NULL;
         p->bytes = 0;
     }
+    if (e)
+        free(key);
+    else
+        remember(p, key);
     return e;
 }
 
