@@ -212,7 +212,7 @@ static uint64_t time_of(const struct stat *st)
            (uint64_t)st->st_mtim.tv_nsec;
 }
 
-/* Ours are "<name>.<process>-<time>.tmp". */
+/* Ours are "<hash>.<process>-<time>.tmp". */
 static bool is_stale_temp(const char *name, const struct stat *st)
 {
     const size_t n = strlen(name);
@@ -313,13 +313,24 @@ static int pack(struct ws__cuda_cache *cache, const struct ws__cuda_code *code,
     return 0;
 }
 
+char *ws__cuda_cache_temp(struct ws__cuda_cache *cache, struct ws__hash name)
+{
+    char text[96];
+
+    if (ws__fs_mkdirs(cache->ctx, cache->dir) < 0)
+        return NULL;
+    ws__hash_hex(name, text);
+    snprintf(text + 32, sizeof(text) - 32, ".%lx-%llx.tmp", (long)getpid(),
+             (unsigned long long)ws__now_ns());
+    return ws__path_join(cache->ctx, cache->dir, text);
+}
+
 static int write_file(struct ws__cuda_cache *cache, const char *path,
                       const char *temp, const struct ws__buf *b)
 {
     struct ws_ctx *ctx = cache->ctx;
     int fd, rc;
 
-    WS_TRY(ws__fs_mkdirs(ctx, cache->dir));
     WS_TRY(ws__fs_begin(ctx, temp, true, &fd));
     rc = ws__fs_append(ctx, temp, fd, b->data, b->len);
     if (ws__fs_end(ctx, temp, fd, false) < 0 && rc >= 0)
@@ -341,13 +352,12 @@ static int put(struct ws__cuda_cache *cache, struct ws__hash key,
 
     WS_TRY_DONE(pack(cache, code, &b));
     file_name(key, name);
-    rc = WS_ENOMEM;
     path = ws__path_join(ctx, cache->dir, name);
-    temp = path ? ws__alloc(ctx, strlen(path) + 64, 1) : NULL;
-    if (!temp)
+    temp = path ? ws__cuda_cache_temp(cache, key) : NULL;
+    if (!temp) {
+        rc = ctx->err.code;
         goto done;
-    snprintf(temp, strlen(path) + 64, "%s.%lx-%llx.tmp", path, (long)getpid(),
-             (unsigned long long)ws__now_ns());
+    }
     rc = write_file(cache, path, temp, &b);
     if (rc >= 0)
         cache->written_bytes += b.len;

@@ -134,6 +134,7 @@ int ws__cuda_compiler_open_with(struct ws_ctx *ctx, struct nvrtc_api *api,
     }
     c->ctx = ctx;
     c->api = *api;
+    c->pch.fd = -1;
     WS_TRY_DONE(ask_archs(c));
     WS_TRY_DONE(ask_version(c));
     WS_TRY_DONE(ws__cuda_headers_find(c, headers));
@@ -159,6 +160,7 @@ void ws__cuda_compiler_close(struct ws__cuda_compiler *c)
 {
     if (!c)
         return;
+    ws__cuda_pch_drop(&c->pch);
     ws__cuda_cache_close(c->cache);
     for (size_t i = 0; i < c->ninclude; i++)
         ws__free(c->ctx, c->include[i]);

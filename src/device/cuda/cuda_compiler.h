@@ -26,6 +26,12 @@ struct ws__cuda_compiler {
     char *include[WS__CUDA_MAX_INCLUDES]; /* "-I/usr/local/cuda/include" */
     size_t ninclude;
     struct ws__cuda_cache *cache; /* NULL: none */
+    struct ws__cuda_pch {         /* see cuda_pch.c */
+        struct ws__hash seen;     /* what came last, compiled without */
+        struct ws__hash made;     /* what the file is good for */
+        int fd;                   /* -1: no file */
+        bool off;                 /* it does not work here */
+    } pch;
 };
 
 /* Opens with functions that the caller found, as tests do. Takes the library
@@ -44,6 +50,42 @@ int ws__cuda_headers_find(struct ws__cuda_compiler *c, const char *folder);
 int ws__cuda_shims(const char *source, const char *name[WS__CUDA_MAX_SHIMS],
                    const char *text[WS__CUDA_MAX_SHIMS]);
 struct ws__hash ws__cuda_shims_hash(struct ws__hash h);
+
+/* One run of NVRTC. */
+enum ws__cuda_pch_mode {
+    WS__CUDA_PCH_NONE,
+    WS__CUDA_PCH_MAKE,
+    WS__CUDA_PCH_USE
+};
+struct ws__cuda_run {
+    const char *text;
+    size_t lines; /* of ours, before the source */
+    enum ws__cuda_pch_mode pch;
+    char *pch_option;
+    bool plain_names; /* ask for the names of plain entries, too */
+};
+
+/* cuda_pch.c. The source with its includes in front, where that is worth it:
+ * text NULL if not. WS_ENOMEM. */
+struct ws__cuda_hoisted {
+    char *text;
+    size_t lines;           /* that were put in front */
+    struct ws__hash prefix; /* of them */
+};
+int ws__cuda_hoist(struct ws__cuda_compiler *c, const char *source,
+                   struct ws__cuda_hoisted *out);
+void ws__cuda_unshift_lines(char *words, size_t lines);
+void ws__cuda_pch_drop(struct ws__cuda_pch *pch);
+/* Sets pch and pch_option (freed by the caller). prefix: of the text and the
+ * options. WS_ENOMEM. */
+int ws__cuda_pch_begin(struct ws__cuda_compiler *c, struct ws__hash prefix,
+                       struct ws__cuda_run *run);
+/* After the compiler ran. */
+void ws__cuda_pch_end(struct ws__cuda_compiler *c, nvrtc_program p,
+                      const struct ws__cuda_run *run, struct ws__hash prefix,
+                      bool compiled);
+/* The error that is set was its fault. */
+void ws__cuda_pch_give_up(struct ws__cuda_compiler *c);
 
 /* cuda_program.c: compiles once. plain_names: ask for the names of entries
  * that are no expressions, too. WS_EBUILD: *words are the compiler's (NULL: it
@@ -79,6 +121,9 @@ void ws__cuda_cache_close(struct ws__cuda_cache *cache); /* NULL: no-op */
 /* 1: *out is filled in; 0: not there, or damaged; WS_ENOMEM. */
 int ws__cuda_cache_get(struct ws__cuda_cache *cache, struct ws__hash key,
                        struct ws__cuda_code *out);
+/* The path of a new temporary file, which is removed some time if its maker
+ * did not get to it. NULL: no folder, or no memory; the error is set. */
+char *ws__cuda_cache_temp(struct ws__cuda_cache *cache, struct ws__hash name);
 /* What cannot be kept is not: a warning in the log. */
 void ws__cuda_cache_put(struct ws__cuda_cache *cache, struct ws__hash key,
                         const struct ws__cuda_code *code);

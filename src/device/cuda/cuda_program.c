@@ -78,7 +78,8 @@ int ws__cuda_options(const struct ws__cuda_compiler *c,
 /* --- words --------------------------------------------------------------- */
 
 /* NULL if there are none or memory is short. */
-static char *read_log(struct ws__cuda_compiler *c, nvrtc_program p)
+static char *read_log(struct ws__cuda_compiler *c, nvrtc_program p,
+                      const struct ws__cuda_run *run)
 {
     size_t n = 0;
     char *text;
@@ -94,6 +95,8 @@ static char *read_log(struct ws__cuda_compiler *c, nvrtc_program p)
         text[n] = '\0';
     for (size_t i = c->ninclude; i > 0; i--)
         ws__words_strip(text, c->include[i - 1] + 2); /* behind "-I" */
+    if (run->lines)
+        ws__cuda_unshift_lines(text, run->lines);
     ws__words_cut(text);
     if (!text[0]) {
         ws__free(c->ctx, text);
@@ -266,54 +269,145 @@ static int read_image(struct ws__cuda_compiler *c, nvrtc_program p, bool ptx,
 
 /* --- a run --------------------------------------------------------------- */
 
-static int compile(struct ws__cuda_compiler *c, nvrtc_program p,
-                   const struct ws__build *b,
-                   const struct ws__cuda_target *target, bool plain_names,
-                   char **words)
+#define PCH_OPTIONS 3 /* besides those of ws__cuda_options */
+
+static int call_compiler(struct ws__cuda_compiler *c, nvrtc_program p,
+                         const struct ws__build *b,
+                         const struct ws__cuda_target *target,
+                         const struct ws__cuda_run *run, char **words)
 {
-    const char *option[WS__CUDA_MAX_OPTIONS];
+    const char *option[WS__CUDA_MAX_OPTIONS + PCH_OPTIONS];
     char arch[64];
     size_t n;
     int e;
 
     WS_TRY(ws__cuda_options(c, b, target, arch, option, &n));
+    if (run->pch != WS__CUDA_PCH_NONE) {
+        option[n++] = run->pch_option;
+        option[n++] = "--pch-messages=false";
+        option[n++] = "--pch-verbose=false";
+    }
     for (size_t i = 0; i < b->nentry; i++)
-        if (asked_for(b->entry[i], plain_names)) {
+        if (asked_for(b->entry[i], run->plain_names)) {
             e = c->api.AddNameExpression(p, b->entry[i]);
             if (e)
                 return ws__nvrtc_fail(c->ctx, e, "name a kernel");
         }
     ws__log(c->ctx, WS_LOG_DEBUG, "the compiler");
     e = c->api.CompileProgram(p, (int)n, option);
-    *words = read_log(c, p);
+    *words = read_log(c, p, run);
     return e ? build_fail(c, b, e, *words) : 0;
+}
+
+static int run_once(struct ws__cuda_compiler *c, const struct ws__build *b,
+                    const struct ws__cuda_target *target,
+                    const struct ws__cuda_run *run, struct ws__hash prefix,
+                    struct ws__cuda_code *out, char **words)
+{
+    const char *name[WS__CUDA_MAX_SHIMS], *text[WS__CUDA_MAX_SHIMS];
+    nvrtc_program p = NULL;
+    int n = ws__cuda_shims(run->text, name, text), rc, e;
+
+    memset(out, 0, sizeof(*out));
+    *words = NULL;
+    e = c->api.CreateProgram(&p, run->text, "source", n, text, name);
+    if (e)
+        return ws__nvrtc_fail(c->ctx, e, "give the source to the compiler");
+    rc = call_compiler(c, p, b, target, run, words);
+    ws__cuda_pch_end(c, p, run, prefix, rc >= 0);
+    if (rc >= 0)
+        rc = read_image(c, p, target->ptx, out);
+    if (rc >= 0)
+        rc = read_symbols(c, p, b, run->plain_names, out);
+    c->api.DestroyProgram(&p);
+    if (rc < 0)
+        ws__cuda_code_free(c->ctx, out);
+    return rc;
+}
+
+static bool mentions_pch(const char *words)
+{
+    return words && strstr(words, "precompiled header");
+}
+
+/* Is it about what the source includes, not about the source? */
+static bool is_about_headers(const char *words)
+{
+    static const char *const other[] = {"source(", "ptxas", NAME_MAP};
+    const char *first = words ? ws__words_first_error(words) : "source(";
+
+    for (size_t i = 0; i < WS_COUNT(other); i++)
+        if (!strncmp(first, other[i], strlen(other[i])))
+            return false;
+    return true;
+}
+
+static int hash_prefix(struct ws__cuda_compiler *c, const struct ws__build *b,
+                       const struct ws__cuda_target *target,
+                       struct ws__hash *prefix)
+{
+    const char *option[WS__CUDA_MAX_OPTIONS];
+    char arch[64];
+    size_t n;
+
+    WS_TRY(ws__cuda_options(c, b, target, arch, option, &n));
+    for (size_t i = 0; i < n; i++)
+        *prefix = ws__hash_str(*prefix, option[i]);
+    return 0;
+}
+
+/* With the includes in front, and what was read of them before. */
+static int run_hoisted(struct ws__cuda_compiler *c, const struct ws__build *b,
+                       const struct ws__cuda_target *target,
+                       struct ws__cuda_run run, struct ws__hash prefix,
+                       struct ws__cuda_code *out, char **words)
+{
+    int rc;
+
+    WS_TRY(hash_prefix(c, b, target, &prefix));
+    WS_TRY(ws__cuda_pch_begin(c, prefix, &run));
+    rc = run_once(c, b, target, &run, prefix, out, words);
+    if (run.pch != WS__CUDA_PCH_NONE && mentions_pch(*words)) {
+        ws__free(c->ctx, *words);
+        *words = NULL;
+        if (rc == WS_EBUILD) {
+            ws__cuda_pch_give_up(c);
+            run.pch = WS__CUDA_PCH_NONE;
+            rc = run_once(c, b, target, &run, prefix, out, words);
+        }
+    }
+    ws__free(c->ctx, run.pch_option);
+    return rc;
 }
 
 int ws__cuda_program(struct ws__cuda_compiler *c, const struct ws__build *b,
                      const struct ws__cuda_target *target, bool plain_names,
                      struct ws__cuda_code *out, char **words)
 {
-    const char *name[WS__CUDA_MAX_SHIMS], *text[WS__CUDA_MAX_SHIMS];
-    nvrtc_program p = NULL;
-    int rc, e;
+    const struct ws__hash none = {0, 0};
+    struct ws__cuda_run run = {.text = b->source, .plain_names = plain_names};
+    struct ws__cuda_hoisted hoisted;
+    int rc = WS_EBUILD;
 
     memset(out, 0, sizeof(*out));
     *words = NULL;
-    rc = ws__cuda_shims(b->source, name, text);
-    e = c->api.CreateProgram(&p, b->source, "source", rc, text, name);
-    if (e)
-        return ws__nvrtc_fail(c->ctx, e, "give the source to the compiler");
-    rc = compile(c, p, b, target, plain_names, words);
-    if (rc >= 0)
-        rc = read_image(c, p, target->ptx, out);
-    if (rc >= 0)
-        rc = read_symbols(c, p, b, plain_names, out);
-    c->api.DestroyProgram(&p);
+    WS_TRY(ws__cuda_hoist(c, b->source, &hoisted));
+    if (hoisted.text) {
+        run.text = hoisted.text;
+        run.lines = hoisted.lines;
+        rc = run_hoisted(c, b, target, run, hoisted.prefix, out, words);
+        ws__free(c->ctx, hoisted.text);
+        if (rc != WS_EBUILD || !is_about_headers(*words))
+            goto done;
+        ws__free(c->ctx, *words);
+        run.text = b->source;
+        run.lines = 0;
+    }
+    rc = run_once(c, b, target, &run, none, out, words);
+done:
     if (rc >= 0) {
         out->log = *words;
         *words = NULL;
-    } else {
-        ws__cuda_code_free(c->ctx, out);
     }
     return rc;
 }

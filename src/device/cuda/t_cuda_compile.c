@@ -6,6 +6,7 @@
 #include "base/t_base.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "device/cuda/cuda_compiler.h"
@@ -531,6 +532,181 @@ static void cached(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* --- precompiled headers ------------------------------------------------- */
+
+static struct ws__cuda_compiler *open_cached(struct state *s, char *dir)
+{
+    struct ws__cuda_compiler *c;
+
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(ws__cuda_compiler_open(s->ctx, dir, &c), 0);
+    return c;
+}
+
+static size_t count_files(const char *dir, const char *ending)
+{
+    char path[100];
+    struct dirent *e;
+    size_t n = 0;
+    DIR *d;
+
+    snprintf(path, sizeof(path), "%s/cubin", dir);
+    d = opendir(path);
+    while (d && (e = readdir(d)))
+        n += strlen(e->d_name) > strlen(ending) &&
+             !strcmp(e->d_name + strlen(e->d_name) - strlen(ending), ending);
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static void close_cached(struct ws__cuda_compiler *c, const char *dir)
+{
+    char path[100];
+
+    ws__cuda_compiler_close(c);
+    snprintf(path, sizeof(path), "%s/cubin", dir);
+    remove_files(path);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+#define HEAVY "#include <cuda/std/array>\n#include <cuda/barrier>\n"
+
+/* Candidates of one kernel: the second run makes the file, later ones use it,
+ * and nobody sees a difference but the clock. */
+static void heavy_headers(void **state)
+{
+    struct state *s = *state;
+    char dir[] = "/tmp/ws-t-cuda-pch-XXXXXX", text[600];
+    struct ws__cuda_compiler *plain, *c;
+    struct ws__cuda_code a, b;
+
+    NEED(s);
+    if (!s->c->ninclude || !s->c->api.GetPCHCreateStatus)
+        SKIP("no headers of a CUDA toolkit, or NVRTC before 12.8");
+    plain = s->c;
+    c = open_cached(s, dir);
+    for (int i = 0; i < 5; i++) {
+        snprintf(text, sizeof(text),
+                 "#define BM %d\n" HEAVY
+                 "template <int n> __global__ void k(float *p)\n"
+                 "{ cuda::std::array<int, BM> x{n, 2}; *p = x[0] * BM; }\n",
+                 i + 2);
+        s->c = plain;
+        assert_int_equal(compile(s, text, "k<3>", &a), 0);
+        s->c = c;
+        assert_int_equal(compile(s, text, "k<3>", &b), 0);
+        assert_int_equal(c->pch.fd >= 0, i > 0);
+        assert_null(b.log);
+        assert_string_equal(a.symbol[0], b.symbol[0]);
+        if (c->takes_seed) {
+            assert_int_equal(a.bytes, b.bytes);
+            assert_memory_equal(a.image, b.image, a.bytes);
+        }
+        ws__cuda_code_free(s->ctx, &a);
+        ws__cuda_code_free(s->ctx, &b);
+    }
+    assert_false(c->pch.off);
+    assert_int_equal(count_files(dir, ".tmp"), 0);
+    assert_int_equal(count_files(dir, ".cubin"), 5);
+    /* The lines are those of the source, and names are looked for as ever. */
+    fails(s, "#define BM 9\n" HEAVY "__global__ void k(float *p) { *p = x; }",
+          "k", "source(4): error: identifier \"x\" is undefined");
+    fails(s, HEAVY K, "x", "no kernel 'x' in the source");
+    works(s, HEAVY K, "k", "_Z1kPf");
+    s->c = plain;
+    close_cached(c, dir);
+}
+
+/* A folder that went away: as without. */
+static void no_room_for_headers(void **state)
+{
+    struct state *s = *state;
+    char dir[] = "/tmp/ws-t-cuda-pch-XXXXXX", path[100];
+    struct ws__cuda_compiler *plain;
+    int fd;
+
+    NEED(s);
+    if (!s->c->ninclude || !s->c->api.GetPCHCreateStatus)
+        SKIP("no headers of a CUDA toolkit, or NVRTC before 12.8");
+    plain = s->c;
+    s->c = open_cached(s, dir);
+    works(s, HEAVY K, "k", "_Z1kPf");
+    snprintf(path, sizeof(path), "%s/cubin", dir);
+    remove_files(path);
+    assert_int_equal(rmdir(path), 0);
+    fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
+    assert_true(fd >= 0);
+    close(fd);
+    works(s, HEAVY K "\n", "k", "_Z1kPf");
+    assert_true(s->c->pch.off);
+    works(s, HEAVY K "\n\n", "k", "_Z1kPf");
+    ws__cuda_compiler_close(s->c);
+    s->c = plain;
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static void hoisting(void **state)
+{
+    static const struct {
+        const char *source, *want; /* in front; NULL: nothing */
+    } row[] = {
+        {"int x;\n", NULL},
+        {"#include <cuda_fp16.h>\n", NULL},
+        {"#include <cuda/barrier>", "#include <cuda/barrier>\n"},
+        {"#define N 3\n # include <cuda_fp16.h>\n#include <cub/x.cuh> // y\n",
+         "#include <cuda_fp16.h>\n#include <cub/x.cuh>\n"},
+        /* meant for the header */
+        {"#define _CG_ABI_EXPERIMENTAL\n#include <cooperative_groups.h>\n",
+         NULL},
+        {"#include <cub/x.cuh>\n#define CUB_A\n#include <cuda/y>\n",
+         "#include <cub/x.cuh>\n"},
+        /* under a condition */
+        {"#if X\n#include <cuda/barrier>\n#endif\n", NULL},
+        {"#if WS_CUDA\n#include <cuda/barrier>\n#endif\n",
+         "#include <cuda/barrier>\n"},
+        {"#if WS_CUDA && X\n#include <cuda/barrier>\n#endif\n", NULL},
+        {"#if WS_CUDA\n#else\n#include <cuda/barrier>\n#endif\n", NULL},
+        {"#ifndef G\n#if WS_CUDA\n#endif\n#endif\n#include <cuda/a>\n",
+         "#include <cuda/a>\n"},
+    };
+    struct state *s = *state;
+    char dir[] = "/tmp/ws-t-cuda-pch-XXXXXX", want[300];
+    struct ws__cuda_compiler *c;
+
+    NEED(s);
+    if (!s->c->api.GetPCHCreateStatus)
+        SKIP("NVRTC before 12.8");
+    c = open_cached(s, dir);
+    for (size_t i = 0; i < WS_COUNT(row); i++) {
+        struct ws__cuda_hoisted h;
+
+        assert_int_equal(ws__cuda_hoist(c, row[i].source, &h), 0);
+        assert_int_equal(h.text == NULL, row[i].want == NULL);
+        if (!h.text)
+            continue;
+        snprintf(want, sizeof(want), "%s#pragma nv_hdrstop\n%s", row[i].want,
+                 row[i].source);
+        assert_string_equal(h.text, want);
+        assert_int_equal(h.lines, i == 3 ? 3 : 2);
+        ws__free(s->ctx, h.text);
+    }
+    ws__cuda_compiler_close(c);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static void lines(void **state)
+{
+    char text[] = "source(12): error\nsource(1): x(7) source(x) source(100)";
+
+    (void)state;
+    ws__cuda_unshift_lines(text, 3);
+    assert_string_equal(
+        text, "source(9): error\nsource(1): x(7) source(x) source(97)");
+}
+
 static int torture_body(struct ws_ctx *ctx, void *user)
 {
     static const char *const entry[] = {"k", "t<3>"};
@@ -585,6 +761,10 @@ int main(void)
         cmocka_unit_test(toolkit_headers),
         cmocka_unit_test(unmarked_functions),
         cmocka_unit_test(cached),
+        cmocka_unit_test(heavy_headers),
+        cmocka_unit_test(no_room_for_headers),
+        cmocka_unit_test(hoisting),
+        cmocka_unit_test(lines),
         cmocka_unit_test(torture),
     };
 
