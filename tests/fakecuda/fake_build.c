@@ -150,6 +150,7 @@ static int add_options(struct job *j, const char *const *option, size_t n)
                                           "--device-int128",
                                           "--brief-diagnostics",
                                           "--no-cache",
+                                          "--frandom-seed=",
                                           "--relocatable"};
 
     for (size_t i = 0; i < n; i++) {

@@ -79,8 +79,9 @@ static void full_version(struct ws__cuda_compiler *c, const char *ptx,
         snprintf(c->version, sizeof(c->version), "NVRTC %.*s", (int)n, p);
 }
 
-/* An empty program, for what can be seen from it. */
-static int try_compiler(struct ws__cuda_compiler *c)
+/* An empty program, for what can be seen from it. *refused: an option is new
+ * to the compiler. */
+static int try_compiler(struct ws__cuda_compiler *c, bool *refused)
 {
     struct ws__build empty = {.source = ""};
     struct ws__cuda_target target = {.ptx = true};
@@ -93,6 +94,7 @@ static int try_compiler(struct ws__cuda_compiler *c)
     rc = ws__cuda_program(c, &empty, &target, false, &code, &words);
     if (rc >= 0)
         full_version(c, code.image, code.bytes);
+    *refused = rc == WS_EBUILD && words && strstr(words, "--frandom-seed");
     ws__free(c->ctx, words);
     ws__cuda_code_free(c->ctx, &code);
     return rc;
@@ -101,16 +103,17 @@ static int try_compiler(struct ws__cuda_compiler *c)
 static int ask_version(struct ws__cuda_compiler *c)
 {
     int major = 0, minor = 0, rc, e = c->api.Version(&major, &minor);
+    bool refused;
 
     if (e)
         return ws__nvrtc_fail(c->ctx, e, "ask the compiler for its version");
     c->number = major * 100 + minor;
     snprintf(c->version, sizeof(c->version), "NVRTC %d.%d", major, minor);
     c->takes_seed = true;
-    rc = try_compiler(c);
-    if (rc == WS_EBUILD) { /* an option that is new to it */
+    rc = try_compiler(c, &refused);
+    if (refused) {
         c->takes_seed = false;
-        rc = try_compiler(c);
+        rc = try_compiler(c, &refused);
     }
     if (rc == WS_EBUILD)
         return ws__error_prefix(c->ctx,

@@ -354,6 +354,39 @@ static void reproducible(void **state)
     ws__cuda_code_free(s->ctx, &two);
 }
 
+static int (*real_compile)(nvrtc_program, int, const char *const *);
+
+/* An older NVRTC: an option that it has not heard of. */
+static int old_compile(nvrtc_program p, int n, const char *const *option)
+{
+    const char *list[WS__CUDA_MAX_OPTIONS];
+
+    for (int i = 0; i < n; i++)
+        list[i] = strcmp(option[i], "--frandom-seed=0")
+                      ? option[i]
+                      : "--frandom-seed-of-a-later-one=0";
+    return real_compile(p, n, list);
+}
+
+static void older(void **state)
+{
+    struct state *s = *state;
+    struct ws__cuda_compiler *now = s->c;
+    struct nvrtc_api api;
+
+    NEED(s);
+    assert_int_equal(ws__nvrtc_load(s->ctx, &api), 0);
+    real_compile = api.CompileProgram;
+    api.CompileProgram = old_compile;
+    assert_int_equal(ws__cuda_compiler_open_with(s->ctx, &api, NULL, NULL, 0,
+                                                 &s->c),
+                     0);
+    assert_false(s->c->takes_seed);
+    works(s, K, "k", "_Z1kPf");
+    ws__cuda_compiler_close(s->c);
+    s->c = now;
+}
+
 static void options(void **state)
 {
     static const char *const option[] = {"-cl-mad-enable", "--use_fast_math",
@@ -756,6 +789,7 @@ int main(void)
         cmocka_unit_test(variants),
         cmocka_unit_test(ptx),
         cmocka_unit_test(reproducible),
+        cmocka_unit_test(older),
         cmocka_unit_test(options),
         cmocka_unit_test(libc_headers),
         cmocka_unit_test(toolkit_headers),
