@@ -150,10 +150,11 @@ def verdicts(trials):
 def rates(out, sides):
     print("""
 A trial is one answer of the tune: a candidate that was built, verified and timed, or failed on the way; defaults and
-both halves of the confirming pairs count. The time is that of the whole command.
+both halves of the confirming pairs count. The time is that of the whole command. Clocks are what the device said after
+samples; *thrown away* are samples while it was slowed.
 
-| op | side | trials | verdicts | time | trials a minute | building, median | spent on a trial, median |
-|---|---|---|---|---|---|---|---|""")
+| op | side | trials | verdicts | time | trials a minute | building, median | spent on a trial, median | clock | thrown away |
+|---|---|---|---|---|---|---|---|---|---|""")
     for op in OPS:
         for name, suffix in sides:
             side = read_side(out, op, suffix)
@@ -163,9 +164,13 @@ both halves of the confirming pairs count. The time is that of the whole command
             n, seconds = len(rows), side["seconds"]
             build = statistics.median(float(r["build_ns"]) for r in rows)
             spent = statistics.median(float(r["spent_ns"]) for r in rows)
+            clocks = [r["mhz"] for r in rows if r.get("mhz")]
+            clocks = f"{min(clocks)} to {max(clocks)} MHz" if clocks else "-"
+            slowed = sum(r.get("slowed") or 0 for r in rows)
             print(f"| {op} | {name} | {n} | {verdicts(side['trials'])} "
                   f"| {seconds:.1f} s | {60 * n / seconds:.0f} "
-                  f"| {time_text(build)} | {time_text(spent)} |")
+                  f"| {time_text(build)} | {time_text(spent)} | {clocks} "
+                  f"| {slowed} |")
 
 
 def configs(out, sides):
