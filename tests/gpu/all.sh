@@ -2,9 +2,9 @@
 # tests/gpu/all.sh BUILD OUT 1|2|3: what is shown on a CUDA device, in three
 # parts that end within nine minutes each. OUT gets N.log and N.tgz.
 #   1  devices, verdicts of the shipped operators, forms of kernels,
-#      faults in a tune                                            (~5 min)
+#      faults in a tune, kills of workers                           (~6 min)
 #   2  tunes of the three operators, CUDA beside OpenCL             (~7 min)
-#   3  gemm beside Kernel Tuner, kills of the tool and of workers   (~9 min)
+#   3  gemm beside Kernel Tuner, kills of the tool                  (~8 min)
 # Part 3 needs kernel_tuner (tests/gpu/README.md). The variables of the scripts
 # hold; DEVICE (cuda:0); LIMIT: seconds after which a part is ended, what it had
 # is kept (560).
@@ -20,11 +20,11 @@ commands() {
         PARTS="devices checks" tests/gpu/cuda.sh "$build" "$here/checks" "$dev"
         echo "## forms"
         DEVICE=$dev tests/gpu/forms.sh "$build" "$here/forms" || echo "failures: 1 of the forms or more"
-        PARTS=faults tests/gpu/robust.sh "$build" "$here/robust" "$dev" ;;
+        PARTS="faults workers" tests/gpu/robust.sh "$build" "$here/robust" "$dev" ;;
     2) PARTS=tunes BUDGET=${BUDGET:-30s} tests/gpu/cuda.sh "$build" "$here/tunes" "$dev" ;;
     3)
-        TRIALS=${TRIALS:-30} tests/gpu/peers.sh "$build" "$here/peers" "$dev"
-        PARTS="tool workers" tests/gpu/robust.sh "$build" "$here/robust" "$dev" ;;
+        TRIALS=${TRIALS:-25} tests/gpu/peers.sh "$build" "$here/peers" "$dev"
+        PARTS=tool tests/gpu/robust.sh "$build" "$here/robust" "$dev" ;;
     esac
 }
 export -f commands

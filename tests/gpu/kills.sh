@@ -8,7 +8,8 @@
 set -u
 [ $# -eq 3 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2; }
 build=$1 device=$2 what=$3
-export KILLS=${KILLS:-20} WS_BUILD=$PWD/$build WAVESMITH_SHARE=$PWD
+WS_BUILD=$(cd "$build" && pwd -P) || exit 2 # as /proc shows it
+export WS_BUILD KILLS=${KILLS:-20} WAVESMITH_SHARE=$PWD
 export WAVESMITH_WORKER=$WS_BUILD/wavesmith-worker
 TMPDIR=$(mktemp -d)
 export TMPDIR
