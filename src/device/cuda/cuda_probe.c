@@ -13,8 +13,8 @@ struct asking {
     struct ws_ctx *ctx;
     const struct cu_api *api;
     cu_device device;
-    int error; /* the first */
-    int major, minor;
+    int error;                /* the first */
+    int major, minor, driver; /* driver: 13000 for CUDA 13.0 */
 };
 
 static int attribute(struct asking *a, int what)
@@ -48,6 +48,7 @@ static void describe_driver(struct asking *a, const struct nvml_api *nvml,
     char text[80] = "";
     int v = 0, e = a->api->DriverGetVersion(&v);
 
+    a->driver = v;
     if (e && !a->error)
         a->error = e;
     if (nvml->lib && nvml->SystemGetDriverVersion(text, sizeof(text)))
@@ -55,6 +56,23 @@ static void describe_driver(struct asking *a, const struct nvml_api *nvml,
     text[sizeof(text) - 1] = '\0';
     snprintf(out, n, "%s%sCUDA %d.%d%s", text, text[0] ? " (" : "", v / 1000,
              v % 1000 / 10, text[0] ? ")" : "");
+}
+
+/* A driver loads what compilers of its own CUDA make, and of older ones; within
+ * one major version also of newer ones. */
+static int check_age(const struct asking *a,
+                     const struct ws__cuda_compiler *compiler)
+{
+    const char *version = ws__cuda_compiler_version(compiler);
+    int major = 0;
+
+    if (sscanf(version, "NVRTC %d", &major) != 1 || a->driver / 1000 >= major)
+        return 0;
+    ws__fail(a->ctx, WS_ENODRIVER,
+             "the NVIDIA driver is of CUDA %d.%d, too old for what %s compiles",
+             a->driver / 1000, a->driver % 1000 / 10, version);
+    return ws__hint(a->ctx, "update the driver, or let LD_LIBRARY_PATH name "
+                            "the folder of an older libnvrtc.so");
 }
 
 static void describe_limits(struct asking *a, struct ws__device_info *out)
@@ -112,6 +130,7 @@ static int describe(struct asking *a, const struct nvml_api *nvml,
     if (a->error)
         return ws__cu_fail(a->ctx, a->api, WS_EDEVICE, a->error,
                            "ask what the device is");
+    WS_TRY(check_age(a, compiler));
     ws__identity_seal(id);
     out->usable = true;
     return 0;
