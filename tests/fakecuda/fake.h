@@ -21,8 +21,9 @@
  *   FAKECUDA_CAPABILITY of the devices; 90 by default
  *   FAKECUDA_MEMORY    bytes of each; 1 GiB by default
  *   FAKECUDA_REASONS   what NVML says slows the clock; 0 by default
- *   FAKECUDA_REPORT    a file to which a process adds a line when it ends in
- *                      order: what it did not release
+ *   FAKECUDA_MODE      their compute mode; 2 is "prohibited"
+ *   FAKECUDA_REPORT    a file to which a process adds a line when it releases
+ *                      its last context: what is left of the driver's
  */
 #ifndef WS_FAKE_H
 #define WS_FAKE_H
@@ -65,6 +66,8 @@ FAKE_EXPORT void fake_reset(void);
 
 /* Counts a call; the error that it must return instead of doing its work. */
 int fake_turn(const char *name);
+/* Writes the line of FAKECUDA_REPORT. */
+void fake_report(void);
 /* What the environment says, else the other. */
 unsigned long long fake_setting(const char *name, unsigned long long other);
 
@@ -106,10 +109,11 @@ struct fake_launch {
     unsigned grid[3], block[3];
 };
 
-/* image: as fake NVRTC makes it, or its PTX. 0 or an error; log: the
+/* image: as fake NVRTC makes it, or its PTX. picky: as the driver is, which
+ * takes what its version and its devices can. 0 or an error; log: the
  * compiler's words, in a buffer of the caller. */
-int fake_module_load(const void *image, struct fake_module **out, char *log,
-                     size_t log_bytes);
+int fake_module_load(const void *image, bool picky, struct fake_module **out,
+                     char *log, size_t log_bytes);
 void fake_module_free(struct fake_module *m);
 const struct fake_kernel *fake_module_find(struct fake_module *m,
                                            const char *name);

@@ -364,7 +364,10 @@ int cuDevicePrimaryCtxRelease_v2(cu_device d)
 {
     if (!is_device(d) || !primary[d].refs)
         return CU__E_INVALID_CONTEXT;
-    TURN_AFTER(primary[d].refs--; fake_state()->live[FAKE_CONTEXT]--);
+    primary[d].refs--;
+    if (--fake_state()->live[FAKE_CONTEXT] == 0)
+        fake_report();
+    TURN_AFTER();
 }
 
 int cuCtxSetCurrent(cu_context c)
@@ -893,7 +896,7 @@ int cuModuleLoadDataEx(cu_module *out, const void *image, unsigned n,
     log = log_buffer(n, option, value, &log_bytes);
     if (log)
         log[0] = '\0';
-    e = fake_module_load(image, &loaded, log, log_bytes);
+    e = fake_module_load(image, true, &loaded, log, log_bytes);
     if (e)
         return e;
     *out = calloc(1, sizeof(**out));

@@ -117,7 +117,7 @@ int nvrtcAddNameExpression(nvrtc_program p, const char *expr)
 static int note_symbols(nvrtc_program p, FILE *elf, FILE *ptx)
 {
     struct fake_module *m;
-    int e = fake_module_load(p->image, &m, NULL, 0);
+    int e = fake_module_load(p->image, false, &m, NULL, 0);
 
     if (e)
         return NVRTC__E_INTERNAL_ERROR;
@@ -184,7 +184,7 @@ static struct memo {
     char *key, *ptx, *log, *lowered[MAX_EXPR];
     void *image;
     size_t bytes;
-} *memos;
+} * memos;
 
 /* All that the result depends on. malloc. */
 static char *memo_key(nvrtc_program p, int n, const char *const *option)

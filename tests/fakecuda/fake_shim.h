@@ -78,7 +78,28 @@ float sinf(float) noexcept;
 float cosf(float) noexcept;
 float tanhf(float) noexcept;
 float powf(float, float) noexcept;
+double exp(double) noexcept;
+double log(double) noexcept;
+double exp2(double) noexcept;
+double log2(double) noexcept;
+double pow(double, double) noexcept;
 void abort(void) noexcept;
+}
+static inline double sqrt(double x)
+{
+    return __builtin_sqrt(x);
+}
+static inline float sqrt(float x)
+{
+    return __builtin_sqrtf(x);
+}
+static inline double rsqrt(double x)
+{
+    return 1.0 / __builtin_sqrt(x);
+}
+static inline float rsqrt(float x)
+{
+    return 1.0f / __builtin_sqrtf(x);
 }
 #define threadIdx (fake_thread.thread)
 #define blockIdx (fake_thread.block)
@@ -109,6 +130,11 @@ static inline void __nanosleep(unsigned)
 static inline void __trap()
 {
     fake_thread.stop(719); /* CUDA_ERROR_LAUNCH_FAILED */
+}
+extern "C" __attribute__((visibility("hidden"))) void
+__assertfail(const char *, const char *, unsigned, const char *, size_t)
+{
+    fake_thread.stop(710); /* CUDA_ERROR_ASSERT */
 }
 static inline long long clock64()
 {

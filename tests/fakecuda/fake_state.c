@@ -78,18 +78,22 @@ int fake_turn(const char *name)
     return error;
 }
 
-__attribute__((destructor)) static void report(void)
+void fake_report(void)
 {
-    static const char *const names[] = {"context", "module", "stream", "event",
-                                        "graph",   "exec",   "memory", "host",
-                                        "program", "nvml"};
+    static const char *const names[FAKE_KINDS] = {"contexts", "modules",
+                                                  "streams",  "events",
+                                                  "graphs",   "execs",
+                                                  "memory",   "host",
+                                                  "programs", "nvml"};
     const char *path = getenv("FAKECUDA_REPORT");
     FILE *f = path ? fopen(path, "a") : NULL;
 
     if (!f)
         return;
+    fprintf(f, "%ld: left:", (long)getpid());
     for (int i = 0; i < FAKE_KINDS; i++)
-        if (state.live[i] && !state.dead)
-            fprintf(f, "%ld: %d %s\n", (long)getpid(), state.live[i], names[i]);
+        if (state.live[i])
+            fprintf(f, " %d %s", state.live[i], names[i]);
+    fprintf(f, "\n");
     fclose(f);
 }

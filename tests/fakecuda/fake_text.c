@@ -140,7 +140,10 @@ static const char *rewrite_asm(struct text *t, const char *p)
         put(t, out, nout);
         puts_(t, " = ");
     }
-    if (strstr(open, "globaltimer") && strstr(open, "globaltimer") < end) {
+    if (!strncmp(skip_space(open + 1), "\"trap;\"", 7)) {
+        puts_(t, "__trap()");
+    } else if (strstr(open, "globaltimer") &&
+               strstr(open, "globaltimer") < end) {
         puts_(t, "fake_globaltimer()");
     } else if (in && strstr(open, "cvt.f32.f16") == skip_space(open + 1) + 1) {
         puts_(t, "fake_widen");
