@@ -120,6 +120,29 @@ static void put_recordings(json_t *doc, const struct ws_tune_result *r)
     cli_put(doc, "recordings", j);
 }
 
+static json_t *throughput_json(const struct ws_throughput *t)
+{
+    json_t *j = json_object(), *steps = json_object();
+
+    if (!(t->seconds > 0)) {
+        json_decref(j);
+        json_decref(steps);
+        return json_null();
+    }
+    for (size_t i = 0; i < t->nstep; i++)
+        cli_put(steps, t->step[i], cli_real(t->step_share[i]));
+    cli_put(j, "seconds", cli_real(t->seconds));
+    cli_put(j, "trials", json_integer((json_int_t)t->trials));
+    cli_put(j, "trials_a_minute", cli_real(t->trials_a_minute));
+    cli_put(j, "run_share", cli_real(t->run_share));
+    cli_put(j, "steps", steps);
+    cli_put(j, "ahead", json_integer((json_int_t)t->ahead));
+    cli_put(j, "slowed", json_integer((json_int_t)t->slowed));
+    cli_put(j, "lost_some", json_integer((json_int_t)t->lost_some));
+    cli_put(j, "kept_some", json_integer((json_int_t)t->kept_some));
+    return j;
+}
+
 static int print_json(struct cli *c, const struct ws_tune_result *r)
 {
     json_t *rows = json_array(), *j = json_object();
@@ -139,6 +162,8 @@ static int print_json(struct cli *c, const struct ws_tune_result *r)
             cli_text(r->stopped ? ws_status_name(r->stopped) : NULL));
     if (r->recordings)
         put_recordings(j, r);
+    else
+        cli_put(j, "throughput", throughput_json(&r->throughput));
     cli_put(j, "workloads", rows);
     return cli_json(c, j);
 }
@@ -269,6 +294,27 @@ static void print_recordings(const struct ws_tune_result *r)
                (unsigned long long)r->missed);
 }
 
+static void print_throughput(const struct ws_throughput *t)
+{
+    const char *mark = " (";
+
+    if (!t->trials)
+        return;
+    printf("throughput: %.3g trials a minute; %.0f%% of the time in launches",
+           t->trials_a_minute, t->run_share * 100);
+    for (size_t i = 0; i < t->nstep; i++)
+        if (t->step_share[i] >= 0.01) {
+            printf("%s%s %.0f%%", mark, t->step[i], t->step_share[i] * 100);
+            mark = ", ";
+        }
+    printf("%s\n", mark[0] == ',' ? ")" : "");
+    if (t->slowed || t->kept_some)
+        printf("the device was slowed: %llu samples of %llu trials were "
+               "thrown away, %llu trials have slowed ones\n",
+               (unsigned long long)t->slowed, (unsigned long long)t->lost_some,
+               (unsigned long long)t->kept_some);
+}
+
 static bool any_default(const struct ws_tune_result *r)
 {
     for (size_t i = 0; i < r->nrow; i++)
@@ -323,6 +369,7 @@ static void print_table(const struct ws_tune_result *r, size_t nkernel)
                "from the store), on %s\n",
                (unsigned long long)r->trials, (unsigned long long)r->reused,
                r->device);
+    print_throughput(&r->throughput);
     printf("store: %s\n", r->store);
     if (r->pack)
         printf("pack:  %s\n", r->pack);

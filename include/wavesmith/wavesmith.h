@@ -302,6 +302,22 @@ struct ws_tune_row {
     double oracle_ns, regret;
 };
 
+/* Where the time went, since the devices were opened. Shares are of that time,
+ * and of all devices: 0 to 1. */
+struct ws_throughput {
+    double seconds;  /* 0: nothing was measured */
+    uint64_t trials; /* measured here, none from the store */
+    double trials_a_minute;
+    double run_share; /* inside of batches of launches, as the tool sees it:
+                         with what comes between two launches */
+    uint64_t ahead;   /* questions whose inputs had been prepared before */
+    size_t nstep;
+    const char *step[12]; /* "inputs", "verify", "time", ... */
+    double step_share[12];
+    uint64_t slowed;               /* samples thrown away: slowed device */
+    uint64_t lost_some, kept_some; /* trials with such; with slowed samples */
+};
+
 struct ws_tune_result {
     const struct ws_tune_row *row;
     size_t nrow;
@@ -323,6 +339,7 @@ struct ws_tune_result {
     char foreign_why[256];
     int unfinished;        /* the file broke off; what is whole was used */
     double geomean_regret; /* over the rows that have one; 0: none has */
+    struct ws_throughput throughput;
 };
 
 WS_API int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,

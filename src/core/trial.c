@@ -151,3 +151,14 @@ void ws__identity_seal(struct ws__identity *id)
     h = ws__hash_u64(h, id->vector_bytes);
     id->hash = ws__hash_u64(h, id->is_cpu);
 }
+
+const char *ws__step_name(enum ws__step s)
+{
+    static const char *const name[] = {
+#define WS_X(name, text) [WS__STEP_##name] = text,
+        WS__STEP_MAP(WS_X)
+#undef WS_X
+    };
+
+    return name[s];
+}

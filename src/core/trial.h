@@ -126,6 +126,40 @@ void ws__identity_seal(struct ws__identity *id); /* computes hash */
 void ws__identity_vars(const struct ws__identity *id,
                        const struct ws__kernel *k, union wsrt_value *vars);
 
+/* Where the time of an evaluator goes: steps of an answer, and what lies
+ * between two answers. */
+#define WS__STEP_MAP(X)                                                        \
+    X(TURN, "turn")         /* waiting for other runs on the device */         \
+    X(BUILDERS, "builders") /* waiting for one */                              \
+    X(BUILD, "build")                                                          \
+    X(INPUTS, "inputs") /* and the reference: made, or waited for */           \
+    X(UPLOAD, "upload") /* buffers and what is in them */                      \
+    X(VERIFY, "verify")                                                        \
+    X(TIME, "time")       /* with all looks after it */                        \
+    X(OTHER, "other")     /* of an answer */                                   \
+    X(BETWEEN, "between") /* answers: strategy, store */
+
+enum ws__step {
+#define WS_X(name, text) WS__STEP_##name,
+    WS__STEP_MAP(WS_X)
+#undef WS_X
+        WS__NSTEP
+};
+const char *ws__step_name(enum ws__step s);
+
+/* Since the evaluator was opened. Of several devices all but the time that
+ * passed is summed up. */
+struct ws__throughput {
+    size_t devices;
+    uint64_t wall_ns; /* that passed */
+    uint64_t step_ns[WS__NSTEP];
+    uint64_t run_ns; /* inside batches of launches, as the caller sees it: with
+                        restoring, poison, flushes and hashes between them */
+    uint64_t trials, ahead; /* ahead: questions whose inputs were ready */
+    uint64_t slowed;        /* samples thrown away, as in a trial */
+    uint64_t lost_some, kept_some; /* trials with such, with slowed ones */
+};
+
 /* Seam: answers questions. */
 struct ws__evaluator_ops {
     uint32_t abi; /* 1 */
@@ -146,6 +180,8 @@ struct ws__evaluator_ops {
     /* How long it has waited so far for others who used the device: no time
      * of the run's. Optional. */
     uint64_t (*waited_ns)(void *self);
+    /* Optional. */
+    void (*throughput)(void *self, struct ws__throughput *out);
 };
 struct ws__evaluator {
     const struct ws__evaluator_ops *ops;

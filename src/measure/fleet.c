@@ -359,11 +359,36 @@ static uint64_t fleet_waited_ns(void *self)
     return first.ops->waited_ns(first.self);
 }
 
+/* Time that passed is the caller's, all else a sum. */
+static void fleet_throughput(void *self, struct ws__throughput *out)
+{
+    const struct ws__fleet *f = self;
+
+    memset(out, 0, sizeof(*out));
+    for (size_t i = f->n; i--;) {
+        struct ws__evaluator ev = ws__measure_evaluator(f->member[i].m);
+        struct ws__throughput one;
+
+        ev.ops->throughput(ev.self, &one);
+        for (size_t k = 0; k < WS__NSTEP; k++)
+            out->step_ns[k] += one.step_ns[k];
+        out->devices += one.devices;
+        out->wall_ns = one.wall_ns;
+        out->run_ns += one.run_ns;
+        out->trials += one.trials;
+        out->ahead += one.ahead;
+        out->slowed += one.slowed;
+        out->lost_some += one.lost_some;
+        out->kept_some += one.kept_some;
+    }
+}
+
 static const struct ws__evaluator_ops fleet_ops = {
     .abi = 1,
     .name = "fleet",
     .live = true,
     .waited_ns = fleet_waited_ns,
+    .throughput = fleet_throughput,
     .prefetch = fleet_prefetch,
     .answer = fleet_answer,
     .identity = fleet_identity,

@@ -24,6 +24,56 @@
 #define SECOND 1000000000u
 #define DEFAULT_LIMIT_NS (30ull * SECOND) /* of what runs no candidate */
 
+/* ---- where the time goes ------------------------------------------------ */
+
+/* With the lock held. */
+static void add_step(struct ws__clocks *c, uint64_t now)
+{
+    c->sum.step_ns[c->step] += now - c->since_ns;
+    c->since_ns = now;
+}
+
+enum ws__step ws__measure_step(struct ws__measure *m, enum ws__step step)
+{
+    struct ws__clocks *c = &m->clocks;
+    enum ws__step old;
+
+    pthread_mutex_lock(&m->lock);
+    add_step(c, ws__now_ns());
+    old = c->step;
+    c->step = step;
+    pthread_mutex_unlock(&m->lock);
+    return old;
+}
+
+static void count_trials(struct ws__measure *m, const struct ws__trial *t,
+                         size_t n)
+{
+    struct ws__throughput *s = &m->clocks.sum;
+
+    pthread_mutex_lock(&m->lock);
+    s->trials += n;
+    for (size_t i = 0; i < n; i++) {
+        s->slowed += t[i].slowed;
+        s->lost_some += t[i].slowed > 0;
+        s->kept_some += t[i].kept_slowed != 0;
+    }
+    pthread_mutex_unlock(&m->lock);
+}
+
+static void throughput(void *self, struct ws__throughput *out)
+{
+    struct ws__measure *m = self;
+    struct ws__clocks *c = &m->clocks;
+
+    pthread_mutex_lock(&m->lock);
+    add_step(c, ws__now_ns());
+    *out = c->sum;
+    out->devices = 1;
+    out->wall_ns = c->since_ns - c->opened_ns;
+    pthread_mutex_unlock(&m->lock);
+}
+
 /* ---- device ------------------------------------------------------------ */
 
 uint64_t ws__measure_max_bytes(const struct ws__measure *m)
@@ -43,11 +93,16 @@ int ws__measure_run(struct ws__measure *m, const struct ws__dev_batch *b,
                     uint64_t limit_ns, struct ws__dev_sample *samples,
                     size_t *n)
 {
+    uint64_t start;
     int rc;
 
     *n = 0;
     ws__measure_limit(m, limit_ns);
+    start = ws__now_ns();
     rc = m->dev.ops->run(m->dev.self, b, samples, n);
+    pthread_mutex_lock(&m->lock);
+    m->clocks.sum.run_ns += ws__now_ns() - start;
+    pthread_mutex_unlock(&m->lock);
     ws__measure_limit(m, 0);
     return rc;
 }
@@ -98,7 +153,15 @@ static void open_turn(struct ws__measure *m)
  * turn is a whole question; elsewhere the time in which candidates run. */
 static int take_turn(struct ws__measure *m, bool whole)
 {
-    return m->info.id.is_cpu == whole ? ws__turn_take(m->ctx, &m->turn) : 0;
+    enum ws__step step;
+    int rc;
+
+    if (m->info.id.is_cpu != whole)
+        return 0;
+    step = ws__measure_step(m, WS__STEP_TURN);
+    rc = ws__turn_take(m->ctx, &m->turn);
+    ws__measure_step(m, step);
+    return rc;
 }
 
 static void give_turn(struct ws__measure *m, bool whole)
@@ -276,8 +339,11 @@ static int judge_in_turn(struct ws__measure *m, struct ws__subject *s, size_t n,
     enum ws__effort effort = q->pair ? WS__CONFIRM : q->effort;
     unsigned gen = m->gen;
     bool right = true;
-    int rc = set_up(m, s, n, b);
+    int rc;
 
+    ws__measure_step(m, WS__STEP_UPLOAD);
+    rc = set_up(m, s, n, b);
+    ws__measure_step(m, WS__STEP_VERIFY);
     if (rc == WS_EDEVMEM)
         return ws__measure_blame(m, rc, s, n, "buffers");
     WS_TRY(rc);
@@ -293,6 +359,7 @@ static int judge_in_turn(struct ws__measure *m, struct ws__subject *s, size_t n,
         return 0;
     for (size_t i = 0; i < n; i++)
         s[i].t->did |= WS__WANT_TIME;
+    ws__measure_step(m, WS__STEP_TIME);
     return ws__measure_time(m, b, s, n, effort);
 }
 
@@ -335,7 +402,9 @@ static int stages(struct ws__measure *m, struct ws__subject *s, size_t n,
     if (!b)
         return WS_ENOMEM;
     rc = judge_and_time(m, s, n, q, b);
+    ws__measure_step(m, WS__STEP_UPLOAD);
     ws__bufs_free(m, b);
+    ws__measure_step(m, WS__STEP_OTHER);
     ws__free(m->ctx, b);
     return rc;
 }
@@ -514,9 +583,13 @@ static int answer(void *self, const struct ws__question *q,
     WS_TRY(ws__check_stop(m->ctx));
     WS_TRY(take_turn(m, true));
     start = ws__now_ns() - m->turn.waited_ns;
+    ws__measure_step(m, WS__STEP_OTHER);
     rc = begin(m, q, n, out, s);
     if (rc >= 0)
         rc = all_stages(m, s, n, q);
+    ws__measure_step(m, WS__STEP_BETWEEN);
+    if (rc >= 0)
+        count_trials(m, out, n);
     for (size_t i = 0; i < n; i++) {
         out[i].spent_ns = (ws__now_ns() - m->turn.waited_ns - start) / n;
         ws__recipe_clear(m->ctx, &s[i].recipe);
@@ -532,7 +605,9 @@ static int prefetch(void *self, const struct ws__question *q, size_t n)
     int rc;
 
     WS_TRY(take_turn(m, true));
+    ws__measure_step(m, WS__STEP_BUILDERS); /* on processors it waits */
     rc = ws__measure_prefetch(m, q, n);
+    ws__measure_step(m, WS__STEP_BETWEEN);
     give_turn(m, true);
     return rc;
 }
@@ -555,6 +630,7 @@ static const struct ws__evaluator_ops evaluator_ops = {
     .identity = identity,
     .live = true,
     .waited_ns = waited_ns,
+    .throughput = throughput,
 };
 
 struct ws__evaluator ws__measure_evaluator(struct ws__measure *m)
@@ -612,13 +688,15 @@ static int check_reference(struct ws__measure *m)
 
 int ws__measure_reference(struct ws__measure *m)
 {
-    uint32_t w = m->problem_workload;
+    enum ws__step step = ws__measure_step(m, WS__STEP_INPUTS);
+    int rc = m->refkernel ? ws__refkernel_run(m->refkernel, m->problem_workload,
+                                              m->problem)
+                          : m->deps.reference_run(m->ref, m->problem);
 
-    if (m->refkernel)
-        WS_TRY(ws__refkernel_run(m->refkernel, w, m->problem));
-    else
-        WS_TRY(m->deps.reference_run(m->ref, m->problem));
-    return ws__measure_admit(m);
+    if (rc >= 0)
+        rc = ws__measure_admit(m);
+    ws__measure_step(m, step);
+    return rc;
 }
 
 /* Native references have mutants of their own, and tests that try them. What
@@ -704,6 +782,8 @@ int ws__measure_open_with(struct ws_ctx *ctx,
         m->opts = *opts;
     m->queue_end = &m->queue;
     m->turn = WS__TURN_NONE;
+    m->clocks.step = WS__STEP_BETWEEN;
+    m->clocks.opened_ns = m->clocks.since_ns = ws__now_ns();
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->work, NULL);
     pthread_cond_init(&m->done, NULL);

@@ -612,11 +612,13 @@ int ws__measure_build(struct ws__measure *m, struct ws__subject *s)
     struct ws__job *j;
     int rc = 0;
 
+    ws__measure_step(m, WS__STEP_BUILDERS);
     pthread_mutex_lock(&m->lock);
     j = make_job(m, s->recipe.key);
     if (j)
         rc = wait_jobs(m, j);
     pthread_mutex_unlock(&m->lock);
+    ws__measure_step(m, WS__STEP_BUILD);
     if (!j || rc < 0)
         return j ? rc : WS_ENOMEM;
     if (!mod && j->verdict != WS__V_NONE) {

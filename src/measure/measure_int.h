@@ -140,6 +140,13 @@ struct ws__result {
     size_t room, at[WS__MAX_TENSORS];
 };
 
+/* Guarded by the lock, since a fleet asks other threads' members. */
+struct ws__clocks {
+    enum ws__step step; /* that lasts */
+    uint64_t opened_ns, since_ns;
+    struct ws__throughput sum;
+};
+
 struct ws__measure {
     struct ws_ctx *ctx;
     struct ws__measure_deps deps;
@@ -187,6 +194,7 @@ struct ws__measure {
     struct ws__builder builder[WS__MAX_BUILDERS];
     size_t nbuilder;
     struct ws__ahead ahead;
+    struct ws__clocks clocks;
 };
 
 /* One candidate of a question on its way through the stages. */
@@ -266,6 +274,8 @@ bool ws__measure_kills(int rc); /* the device must be opened again */
  * or the error it is in truth. */
 int ws__measure_blame(struct ws__measure *m, int rc, struct ws__subject *s,
                       size_t n, const char *during);
+/* Another step begins; returns the one that ended. */
+enum ws__step ws__measure_step(struct ws__measure *m, enum ws__step step);
 void ws__measure_limit(struct ws__measure *m, uint64_t ns); /* 0: default */
 /* A batch of launches under a time-out of its own. */
 int ws__measure_run(struct ws__measure *m, const struct ws__dev_batch *b,

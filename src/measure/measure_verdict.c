@@ -54,6 +54,9 @@ static int ready_problem(struct ws__measure *m, const struct ws__subject *s,
 
     if (rc <= 0)
         return rc;
+    pthread_mutex_lock(&m->lock);
+    m->clocks.sum.ahead++;
+    pthread_mutex_unlock(&m->lock);
     m->problem_workload = s->t->workload;
     m->problem_done = false;
     WS_TRY(computed ? ws__measure_admit(m) : ws__measure_reference(m));
@@ -100,8 +103,12 @@ int ws__measure_problem(struct ws__measure *m, struct ws__subject *s, size_t n)
     if (m->problem && m->problem_done &&
         m->problem_workload == s->t->workload && m->problem->seed == seed)
         return 0;
+    ws__measure_step(m, WS__STEP_INPUTS);
     rc = ready_problem(m, s, seed);
-    return rc ? rc : fresh_problem(m, s, seed);
+    if (!rc)
+        rc = fresh_problem(m, s, seed);
+    ws__measure_step(m, WS__STEP_OTHER);
+    return rc < 0 ? rc : 0;
 }
 
 /* ---- words ------------------------------------------------------------- */

@@ -329,6 +329,33 @@ static int open_recordings(struct tune *t)
     return 0;
 }
 
+static void put_throughput(const struct ws__evaluator *ev,
+                           struct ws_throughput *out)
+{
+    struct ws__throughput t;
+    double all;
+
+    if (!ev->ops->throughput)
+        return;
+    ev->ops->throughput(ev->self, &t);
+    all = (double)t.wall_ns * (double)t.devices;
+    if (!(all > 0))
+        return;
+    out->seconds = (double)t.wall_ns * 1e-9;
+    out->trials = t.trials;
+    out->trials_a_minute = (double)t.trials * 60 / out->seconds;
+    out->run_share = (double)t.run_ns / all;
+    out->ahead = t.ahead;
+    for (size_t i = 0; i < WS__NSTEP; i++) {
+        out->step[i] = ws__step_name((enum ws__step)i);
+        out->step_share[i] = (double)t.step_ns[i] / all;
+    }
+    out->nstep = WS__NSTEP;
+    out->slowed = t.slowed;
+    out->lost_some = t.lost_some;
+    out->kept_some = t.kept_some;
+}
+
 /* The result; what was found is told even if the last looks were stopped. */
 static int make_result(struct tune *t, struct ws_tune_result **out)
 {
@@ -389,6 +416,7 @@ int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
                      .o = &o,
                      .about = ws__plan_subject(spec)};
     const char *strategy = o.strategy ? o.strategy : DEFAULT_STRATEGY;
+    struct ws_throughput spent = {0};
     struct ws_error why;
     int rc;
 
@@ -402,10 +430,12 @@ int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
     WS_TRY_DONE(make_spaces(&t));
     WS_TRY_DONE(search(&t, strategy));
     why = t.ctx->err;
+    put_throughput(&t.ev, &spent);
     WS_TRY_DONE(make_result(&t, out));
     if (t.outcome.stopped) /* a pack that failed, too, came later */
         t.ctx->err = why;
     (*out)->unfit = t.unfit;
+    (*out)->throughput = spent;
     snprintf((*out)->unfit_why, sizeof((*out)->unfit_why), "%s", t.unfit_why);
 done:
     tune_end(&t);

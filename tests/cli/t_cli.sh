@@ -89,12 +89,14 @@ check "it says wrong" out_has "verdict: wrong"
 check "it says where" out_has "worst at ["
 tune="tune $k --workloads examples/own-kernel/shapes.yaml --strategy random --seed 5 --store $tmp/s.db --out $tmp/p.wspack"
 expect "tune" 0 "$ws" $tune --budget 8
+check "it says where the time went" out_has "trials a minute"
 check "the table has the shapes" out_has "M=32,N=1024,K=1024"
 sed 's/block: \[BX, 1\]/block: [BX, BX * BX * 4]/' $k >"$tmp/big.yaml"
 cp examples/own-kernel/my_gemm.cl "$tmp/"
 expect "a space of which much does not fit" 0 "$ws" tune "$tmp/big.yaml" --workloads examples/own-kernel/shapes.yaml --strategy random --budget 12 --seed 5 --store "$tmp/f.db"
 check "how many were removed and why" out_has "removed by the resource filter before building"
 expect "tune again: nothing new is measured" 0 "$ws" $tune --budget 8 --json
+check "the steps are there" out_has "\"run_share\""
 expect "pick a tuned shape" 0 "$ws" pick "$tmp/p.wspack" M=1 N=1024 K=1024
 check "exact" out_has "exact"
 expect "pick another shape" 0 "$ws" pick "$tmp/p.wspack" M=7 N=900 K=1111 --json
