@@ -226,9 +226,11 @@ struct ws_run_opts {
     const char *workload; /* "M=1,..." or the name of one; NULL: the first */
     const char *cache;    /* "cold", "warm"; NULL: as the op says */
     uint64_t seed;
-    int trust_python;   /* 1: a reference in Python may run; it is code */
-    const char *launch; /* "stream"; "graph": launches are recorded once and
-                           replayed, where a device can; NULL: stream */
+    int trust_python;      /* 1: a reference in Python may run; it is code */
+    const char *launch;    /* "stream"; "graph": launches are recorded once and
+                              replayed, where a device can; NULL: stream */
+    uint64_t run_limit_ns; /* a launch hangs that takes longer; 0: 20 s, less
+                              where a right one's time is known */
 };
 
 struct ws_check_result {
@@ -283,6 +285,7 @@ struct ws_tune_opts {
     const char *recordings, *where, *time_column;
     int trust_python;   /* as in ws_run_opts */
     const char *launch; /* likewise */
+    uint64_t run_limit_ns;
 };
 
 struct ws_tune_row {

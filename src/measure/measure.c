@@ -23,6 +23,10 @@
 #define REOPEN_TRIES 3
 #define SECOND 1000000000u
 #define DEFAULT_LIMIT_NS (30ull * SECOND) /* of what runs no candidate */
+/* A launch hangs that takes so many times longer than a right candidate, and
+ * at least so long. */
+#define HANGS 1000
+#define LEAST_LIMIT_NS (2ull * SECOND)
 
 /* ---- where the time goes ------------------------------------------------ */
 
@@ -89,6 +93,18 @@ void ws__measure_limit(struct ws__measure *m, uint64_t ns)
         m->dev.ops->set_limit(m->dev.self, ns ? ns : DEFAULT_LIMIT_NS);
 }
 
+uint64_t ws__measure_launch_limit(const struct ws__measure *m)
+{
+    double best = m->problem ? m->best_ns[m->problem_workload] : 0, ns;
+
+    if (m->fixed_limit || !(best > 0))
+        return m->opts.run_limit_ns;
+    ns = HANGS * best;
+    if (ns >= (double)m->opts.run_limit_ns)
+        return m->opts.run_limit_ns;
+    return ns > (double)LEAST_LIMIT_NS ? (uint64_t)ns : LEAST_LIMIT_NS;
+}
+
 int ws__measure_run(struct ws__measure *m, const struct ws__dev_batch *b,
                     uint64_t limit_ns, struct ws__dev_sample *samples,
                     size_t *n)
@@ -116,13 +132,13 @@ int ws__measure_once(struct ws__measure *m, const struct ws__dev_seq *seq,
         .nset = 1,
         .rounds = 1,
         .inner = 1,
-        .limit_ns = m->opts.run_limit_ns,
+        .limit_ns = ws__measure_launch_limit(m),
         .graph = m->opts.graph,
     };
     size_t n = 0;
 
     memset(sample, 0, sizeof(*sample));
-    WS_TRY(ws__measure_run(m, &batch, m->opts.run_limit_ns, sample, &n));
+    WS_TRY(ws__measure_run(m, &batch, batch.limit_ns, sample, &n));
     if (n != 1)
         return ws__fail(m->ctx, WS_EDEVICE, "the launch gave no sample");
     return 0;
@@ -722,7 +738,8 @@ static int start(struct ws__measure *m)
         m->opts.builders = WS__MAX_BUILDERS;
     if (!m->opts.build_limit_ns)
         m->opts.build_limit_ns = 60ull * SECOND;
-    if (!m->opts.run_limit_ns)
+    m->fixed_limit = m->opts.run_limit_ns != 0;
+    if (!m->fixed_limit)
         m->opts.run_limit_ns = 20ull * SECOND;
     m->instance = ws__alloc(m->ctx, m->nworkload, sizeof(*m->instance));
     m->best_ns = ws__alloc(m->ctx, m->nworkload, sizeof(*m->best_ns));

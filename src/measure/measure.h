@@ -12,8 +12,10 @@ struct ws__measure_opts {
     const char *device;   /* as ws__device_open; NULL: default */
     unsigned builders;    /* workers that build; 0: processors, at most 8 */
     unsigned ref_threads; /* 0: processors */
-    enum ws__cache_mode cache;             /* DEFAULT: the op's, else cold */
-    uint64_t build_limit_ns, run_limit_ns; /* time-outs; 0: 60 s, 20 s */
+    enum ws__cache_mode cache; /* DEFAULT: the op's, else cold */
+    /* Time-outs. 0: 60 s to build; to run 20 s, less where a right candidate's
+     * time on the workload is known. */
+    uint64_t build_limit_ns, run_limit_ns;
     uint64_t seed;      /* of the run: input seeds derive from it */
     uint64_t max_bytes; /* device memory to use; 0: half of it */
     bool trust_python;  /* the op's reference may be Python */

@@ -166,6 +166,7 @@ struct ws__measure {
     bool killed;       /* what failed last was killed from outside */
     bool broken;       /* what failed last was the device's compiler */
     bool ordered;      /* nothing is built beside it */
+    bool fixed_limit;  /* of a launch: somebody said so */
     struct ws__device_info info;
     struct ws__hash raw_identity; /* before the protocol was added */
     struct ws__turn turn; /* with other processes, on the same hardware */
@@ -277,6 +278,8 @@ int ws__measure_blame(struct ws__measure *m, int rc, struct ws__subject *s,
 /* Another step begins; returns the one that ended. */
 enum ws__step ws__measure_step(struct ws__measure *m, enum ws__step step);
 void ws__measure_limit(struct ws__measure *m, uint64_t ns); /* 0: default */
+/* The time-out of one launch on the present workload. */
+uint64_t ws__measure_launch_limit(const struct ws__measure *m);
 /* A batch of launches under a time-out of its own. */
 int ws__measure_run(struct ws__measure *m, const struct ws__dev_batch *b,
                     uint64_t limit_ns, struct ws__dev_sample *samples,

@@ -225,7 +225,8 @@ static int take(struct timing *t, uint32_t rounds, uint64_t limit_ns, bool keep,
     rc = vary(t, rounds);
     if (rc >= 0)
         rc = ws__measure_run(m, &batch,
-                             limit_ns + t->n * m->opts.run_limit_ns + SLACK_NS,
+                             limit_ns + t->n * ws__measure_launch_limit(m) +
+                                 SLACK_NS,
                              t->raw, &n);
     spent = ws__device_clock(&m->dev) - start;
     t->spent_ns += spent;

@@ -31,6 +31,7 @@ struct t_script {
     uint64_t remembered;  /* this and the next two: for after_run */
     size_t last_fills;
     bool one_set;
+    _Atomic uint64_t limit_ns; /* of the running operation */
     int compiled; /* what a build that only compiles says of its hash:
                      1 another one, 2 nothing */
     /* After a run of the inner device; may change everything. */
@@ -193,6 +194,7 @@ static inline void t_b_set_limit(void *dev, uint64_t ns)
 {
     struct t_between *b = dev;
 
+    t_script.limit_ns = ns;
     if (!b->dead && b->inner.ops->set_limit)
         b->inner.ops->set_limit(b->inner.self, ns);
 }

@@ -166,6 +166,7 @@ static int session_start(struct ws_spec *spec, const struct ws_run_opts *o,
     struct session *s = ws__alloc(spec->ctx, 1, sizeof(*s));
     struct ws__measure_opts mo = {.device = o->device,
                                   .builders = 1,
+                                  .run_limit_ns = o->run_limit_ns,
                                   .trust_python = o->trust_python != 0,
                                   .seed = o->seed};
     int rc;

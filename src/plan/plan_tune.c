@@ -308,6 +308,7 @@ static int open_devices(struct tune *t)
     const struct ws__spec *s = t->spec->s;
     struct ws__measure_opts mo = {.builders = o->builders,
                                   .seed = o->seed,
+                                  .run_limit_ns = o->run_limit_ns,
                                   .trust_python = o->trust_python};
 
     WS_TRY(ws__plan_measure_opts(t->spec, o->cache, o->launch, &mo));
