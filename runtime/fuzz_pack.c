@@ -20,6 +20,30 @@ static void must(int holds)
         abort();
 }
 
+static void use_plan(const struct wsrt_pack *p, const struct wsrt_pick *pick,
+                     const int64_t *axes)
+{
+    static struct wsrt_plan plan;
+    uint32_t binary = wsrt__find_binary(p, pick->variant, axes), image,
+             symbol[WSRT_MAX_LAUNCHES];
+    uint64_t bytes = 0;
+    struct wsrt_image m;
+
+    must((wsrt_pick_image(p, pick, axes, &image) == WSRT_OK) ==
+         (binary != WSRT_NONE));
+    must(binary == WSRT_NONE || (wsrt_image(p, image, &m) == WSRT_OK &&
+                                 ((const char *)m.data)[m.bytes] == '\0'));
+    must(wsrt_scratch_bytes(p, pick, axes, &bytes) <= WSRT_OK);
+    if (binary == WSRT_NONE ||
+        wsrt__plan(p, pick->variant, binary, axes, &plan, symbol))
+        return;
+    must(plan.nlaunch && plan.nlaunch <= WSRT_MAX_LAUNCHES &&
+         plan.scratch_bytes == bytes);
+    for (uint32_t i = 0; i < plan.nlaunch; i++)
+        must(plan.launch[i].grid[0] && plan.launch[i].block[2] &&
+             symbol[i] < p->count[WSRT_S_SYMBOLS]);
+}
+
 static void pick_around(const struct wsrt_pack *p, struct wsrt_memo *memo,
                         int64_t *axes)
 {
@@ -29,6 +53,8 @@ static void pick_around(const struct wsrt_pack *p, struct wsrt_memo *memo,
     must(rc <= WSRT_OK);
     must(wsrt_pick_memo(p, memo, axes, &b) == rc);
     must(rc || (a.variant < wsrt_variant_count(p) && a.variant == b.variant));
+    if (rc == WSRT_OK)
+        use_plan(p, &a, axes);
 }
 
 static void use_shapes(const struct wsrt_pack *p, struct wsrt_memo *memo)
@@ -41,6 +67,7 @@ static void use_shapes(const struct wsrt_pack *p, struct wsrt_memo *memo)
 
         memcpy(axes, wsrt_entry_axes(p, e), naxis * sizeof(*axes));
         must(wsrt_pick(p, axes, &pick) == WSRT_OK && pick.entry == e);
+        use_plan(p, &pick, axes);
         for (uint32_t a = 0; a < naxis; a++) {
             axes[a] ^= 5;
             pick_around(p, memo, axes);
@@ -74,6 +101,12 @@ static void use_names(const struct wsrt_pack *p)
         for (uint32_t i = 0; i < wsrt_param_count(p, k); i++)
             n += strlen(wsrt_param_name(p, k, i)) +
                  strlen(wsrt_param_text(p, v, i));
+    }
+    for (uint32_t i = 0; i < wsrt_tensor_count(p); i++) {
+        struct wsrt_tensor t;
+
+        must(wsrt_tensor(p, i, &t) == WSRT_OK && t.align);
+        must(wsrt_tensor_find(p, t.name) >= 0);
     }
     for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
         const char *s = wsrt_text(p, text[i], &n);

@@ -159,6 +159,7 @@ static void ties(void **state)
     (void)state;
     f.ctx = t_ctx(NULL);
     assert_int_equal(sample_make(f.ctx, &f.s, 50, 1), 0);
+    f.s.content.nbinary = 0;
     for (int i = 0; i < 50; i++) {
         struct ws__candidate *c = &f.s.entry[i].candidate;
 
@@ -226,6 +227,7 @@ static void hull_is_the_range(void **state)
     (void)state;
     f.ctx = t_ctx(NULL);
     assert_int_equal(sample_make(f.ctx, &f.s, 30, 4), 0);
+    f.s.content.nbinary = 0;
     f.s.op.axis[AXIS_N].lo = 0;
     f.s.op.axis[AXIS_N].hi = 0;
     for (int i = 0; i < 30; i++) {
@@ -257,6 +259,7 @@ static void constants_only(void **state)
     (void)state;
     f.ctx = t_ctx(NULL);
     assert_int_equal(sample_make(f.ctx, &f.s, 1, 4), 0);
+    f.s.op.tensor[TENSOR_A].dtype = WS__DT_F32;
     for (int a = 0; a < SAMPLE_AXES; a++) {
         f.s.op.axis[a].kind = WS__AXIS_CONST;
         f.s.op.axis[a].value = axes[a];
@@ -266,6 +269,7 @@ static void constants_only(void **state)
     f.s.entry[0].candidate.kernel = 0;
     for (size_t n = 0; n < 2; n++) {
         f.s.content.nentry = n;
+        f.s.content.nbinary = 0;
         assert_int_equal(ws__pack_image(f.ctx, &f.s.content, &f.image,
                                         &f.bytes),
                          0);

@@ -11,20 +11,14 @@
  * about a slice into "does it begin where the last one ended": linear time,
  * whatever the bytes say.
  */
-#include "wsrt_format.h"
+#include "wsrt_check.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-struct pack_check {
-    struct wsrt_pack *p;
-    char *reason;
-    size_t reason_bytes;
-};
-
-__attribute__((format(printf, 3, 4))) static int
-refuse(const struct pack_check *c, int status, const char *fmt, ...)
+int wsrt__refuse(const struct wsrt__checker *c, int status, const char *fmt,
+                 ...)
 {
     va_list ap;
 
@@ -36,14 +30,7 @@ refuse(const struct pack_check *c, int status, const char *fmt, ...)
     return status;
 }
 
-#define TRY(expr)                                                              \
-    do {                                                                       \
-        int try_rc_ = (expr);                                                  \
-        if (try_rc_ != WSRT_OK)                                                \
-            return try_rc_;                                                    \
-    } while (0)
-
-static const char section_name[WSRT_NSECTIONS][12] = {
+static const char section_name[WSRT_NSECTIONS][16] = {
 #define WSRT_X(name, type) #name,
     WSRT_SECTION_MAP(WSRT_X)
 #undef WSRT_X
@@ -59,51 +46,54 @@ static const uint32_t element_bytes[WSRT_NSECTIONS] = {
 static const uint32_t most[WSRT_NSECTIONS] = {
     [WSRT_S_AXES] = WSRT_MAX_AXES,       [WSRT_S_DEVICE] = WSRT_MAX_SLOTS,
     [WSRT_S_KERNELS] = WSRT_MAX_KERNELS, [WSRT_S_VARIANTS] = WSRT_MAX_VARIANTS,
-    [WSRT_S_ENTRIES] = WSRT_MAX_ENTRIES,
+    [WSRT_S_ENTRIES] = WSRT_MAX_ENTRIES, [WSRT_S_TENSORS] = WSRT_MAX_TENSORS,
 };
 
-static int damaged(const struct pack_check *c, enum wsrt_section s, size_t i,
-                   const char *what)
+int wsrt__damaged(const struct wsrt__checker *c, enum wsrt_section s, size_t i,
+                  const char *what)
 {
-    return refuse(c, WSRT_EDAMAGED, "section %s, element %zu: %s",
-                  section_name[s], i, what);
+    return wsrt__refuse(c, WSRT_EDAMAGED, "section %s, element %zu: %s",
+                        section_name[s], i, what);
 }
 
-static int check_head(const struct pack_check *c)
+static int check_head(const struct wsrt__checker *c)
 {
     const struct wsrt_f_header *h = (const void *)c->p->base;
     size_t bytes = c->p->bytes;
 
     if (bytes < WSRT_MAGIC_BYTES ||
         memcmp(h->magic, WSRT_MAGIC, WSRT_MAGIC_STEM))
-        return refuse(c, WSRT_EFORMAT, "not a pack: it begins otherwise");
+        return wsrt__refuse(c, WSRT_EFORMAT, "not a pack: it begins otherwise");
     if (memcmp(h->magic, WSRT_MAGIC, WSRT_MAGIC_BYTES))
-        return refuse(c, WSRT_EDAMAGED,
-                      "line ends were changed: the file was moved as text");
+        return wsrt__refuse(
+            c, WSRT_EDAMAGED,
+            "line ends were changed: the file was moved as text");
     if (bytes < sizeof(*h))
-        return refuse(c, WSRT_EDAMAGED, "cut off inside the header");
+        return wsrt__refuse(c, WSRT_EDAMAGED, "cut off inside the header");
     if (h->byte_order != WSRT_BYTE_ORDER)
-        return refuse(c, WSRT_EFORMAT,
-                      "byte order differs from this machine's");
+        return wsrt__refuse(c, WSRT_EFORMAT,
+                            "byte order differs from this machine's");
     if (h->major != WSRT_MAJOR)
-        return refuse(c, h->major > WSRT_MAJOR ? WSRT_EVERSION : WSRT_EFORMAT,
-                      "format version %u.%u, this runtime reads %u.x",
-                      (unsigned)h->major, (unsigned)h->minor,
-                      (unsigned)WSRT_MAJOR);
+        return wsrt__refuse(c,
+                            h->major > WSRT_MAJOR ? WSRT_EVERSION
+                                                  : WSRT_EFORMAT,
+                            "format version %u.%u, this runtime reads %u.x",
+                            (unsigned)h->major, (unsigned)h->minor,
+                            (unsigned)WSRT_MAJOR);
     if (h->bytes != bytes)
-        return refuse(c, WSRT_EDAMAGED,
-                      "%zu bytes long, the header says %llu%s", bytes,
-                      (unsigned long long)h->bytes,
-                      h->bytes > bytes ? ": cut off" : "");
+        return wsrt__refuse(c, WSRT_EDAMAGED,
+                            "%zu bytes long, the header says %llu%s", bytes,
+                            (unsigned long long)h->bytes,
+                            h->bytes > bytes ? ": cut off" : "");
     if (bytes % WSRT_ALIGN)
-        return refuse(c, WSRT_EDAMAGED, "length is not a multiple of 8");
+        return wsrt__refuse(c, WSRT_EDAMAGED, "length is not a multiple of 8");
     if (h->check_sum != wsrt__file_sum(c->p->base, bytes))
-        return refuse(c, WSRT_EDAMAGED, "check sum is wrong");
+        return wsrt__refuse(c, WSRT_EDAMAGED, "check sum is wrong");
     return WSRT_OK;
 }
 
 /* Section i lies at `at`: where is the end of its padding? */
-static int check_span(const struct pack_check *c, uint32_t i, uint64_t *at)
+static int check_span(const struct wsrt__checker *c, uint32_t i, uint64_t *at)
 {
     const struct wsrt_f_header *h = (const void *)c->p->base;
     const struct wsrt_f_span *s = &h->section[i];
@@ -111,42 +101,46 @@ static int check_span(const struct pack_check *c, uint32_t i, uint64_t *at)
     uint64_t left = h->bytes - *at, used;
 
     if (s->at != *at || s->zero)
-        return refuse(c, WSRT_EDAMAGED, "section %s is not in its place", name);
+        return wsrt__refuse(c, WSRT_EDAMAGED, "section %s is not in its place",
+                            name);
     if (!s->element_bytes ||
         (i < WSRT_NSECTIONS && s->element_bytes != element_bytes[i]))
-        return refuse(c, WSRT_EDAMAGED, "section %s has elements of %u bytes",
-                      name, (unsigned)s->element_bytes);
+        return wsrt__refuse(c, WSRT_EDAMAGED,
+                            "section %s has elements of %u bytes", name,
+                            (unsigned)s->element_bytes);
     if (s->count >= UINT32_MAX || s->count > left / s->element_bytes ||
         (i < WSRT_NSECTIONS && most[i] && s->count > most[i]))
-        return refuse(c, WSRT_EDAMAGED, "section %s is too long", name);
+        return wsrt__refuse(c, WSRT_EDAMAGED, "section %s is too long", name);
     /* The file's length is a multiple of 8, so the padding is inside. */
     used = s->count * s->element_bytes;
     for (*at += used; *at % WSRT_ALIGN; ++*at)
         if (c->p->base[*at])
-            return refuse(c, WSRT_EDAMAGED, "padding after section %s", name);
+            return wsrt__refuse(c, WSRT_EDAMAGED, "padding after section %s",
+                                name);
     if (i < WSRT_NSECTIONS)
         c->p->count[i] = (uint32_t)s->count;
     return WSRT_OK;
 }
 
-static int check_table(const struct pack_check *c)
+static int check_table(const struct wsrt__checker *c)
 {
     const struct wsrt_f_header *h = (const void *)c->p->base;
     struct wsrt_pack *p = c->p;
     uint64_t at = sizeof(*h) + (uint64_t)h->nsection * sizeof(h->section[0]);
-    const void *start[WSRT_NSECTIONS];
+    uint32_t known = h->minor ? WSRT_NSECTIONS : WSRT_NSECTIONS_0;
+    const void *start[WSRT_NSECTIONS] = {0};
 
-    if (h->nsection < WSRT_NSECTIONS || h->nsection > WSRT_MAX_SECTIONS ||
-        (h->minor == WSRT_MINOR && h->nsection != WSRT_NSECTIONS) ||
-        at > h->bytes)
-        return refuse(c, WSRT_EDAMAGED, "%u sections", (unsigned)h->nsection);
+    if (h->nsection < known || h->nsection > WSRT_MAX_SECTIONS ||
+        (h->minor <= WSRT_MINOR && h->nsection != known) || at > h->bytes)
+        return wsrt__refuse(c, WSRT_EDAMAGED, "%u sections",
+                            (unsigned)h->nsection);
     for (uint32_t i = 0; i < h->nsection; i++) {
         if (i < WSRT_NSECTIONS)
             start[i] = p->base + at;
-        TRY(check_span(c, i, &at));
+        WSRT__TRY(check_span(c, i, &at));
     }
     if (at != h->bytes)
-        return refuse(c, WSRT_EDAMAGED, "bytes after the last section");
+        return wsrt__refuse(c, WSRT_EDAMAGED, "bytes after the last section");
     p->strings = start[WSRT_S_STRINGS];
     p->axis = start[WSRT_S_AXES];
     p->type = start[WSRT_S_TYPES];
@@ -166,26 +160,39 @@ static int check_table(const struct pack_check *c)
     p->index = start[WSRT_S_INDEX];
     p->text = start[WSRT_S_TEXTS];
     p->chars = start[WSRT_S_TEXT];
+    p->tensor = start[WSRT_S_TENSORS];
+    p->plan = start[WSRT_S_PLANS];
+    p->baked = start[WSRT_S_BAKED];
+    p->scratch = start[WSRT_S_SCRATCH];
+    p->launch = start[WSRT_S_LAUNCHES];
+    p->arg = start[WSRT_S_ARGS];
+    p->program = start[WSRT_S_PROGRAMS];
+    p->program_code = start[WSRT_S_PROGRAMCODE];
+    p->binary = start[WSRT_S_BINARIES];
+    p->key = start[WSRT_S_KEYS];
+    p->symbol = start[WSRT_S_SYMBOLS];
+    p->image = start[WSRT_S_IMAGES];
+    p->image_bytes = start[WSRT_S_IMAGE];
     p->tag = (uint32_t)(h->check_sum ^ h->check_sum >> 32) | 1u;
     return WSRT_OK;
 }
 
 /* A name is an offset into STRINGS, whose last byte ends the last string. */
-static int bad_name(const struct wsrt_pack *p, uint32_t name)
+int wsrt__bad_name(const struct wsrt_pack *p, uint32_t name)
 {
     return name >= p->count[WSRT_S_STRINGS];
 }
 
-static int check_axis(const struct pack_check *c, uint32_t i,
+static int check_axis(const struct wsrt__checker *c, uint32_t i,
                       uint32_t *first_type)
 {
     struct wsrt_pack *p = c->p;
     const struct wsrt_f_axis *a = &p->axis[i];
     uint32_t left = p->count[WSRT_S_TYPES] - *first_type;
 
-    if (bad_name(p, a->name) || a->first_type != *first_type ||
+    if (wsrt__bad_name(p, a->name) || a->first_type != *first_type ||
         a->ntype > left || a->lo > a->hi)
-        return damaged(c, WSRT_S_AXES, i, "out of bounds");
+        return wsrt__damaged(c, WSRT_S_AXES, i, "out of bounds");
     *first_type += a->ntype;
     switch (a->kind) {
     case WSRT_AXIS_VAR:
@@ -204,35 +211,35 @@ static int check_axis(const struct pack_check *c, uint32_t i,
                 return WSRT_OK;
         break;
     default:
-        return damaged(c, WSRT_S_AXES, i, "unknown kind");
+        return wsrt__damaged(c, WSRT_S_AXES, i, "unknown kind");
     }
-    return damaged(c, WSRT_S_AXES, i, "default does not fit the kind");
+    return wsrt__damaged(c, WSRT_S_AXES, i, "default does not fit the kind");
 }
 
-static int check_axes(const struct pack_check *c)
+static int check_axes(const struct wsrt__checker *c)
 {
     struct wsrt_pack *p = c->p;
     uint32_t types = 0;
 
     if (!p->count[WSRT_S_STRINGS] || p->strings[p->count[WSRT_S_STRINGS] - 1])
-        return refuse(c, WSRT_EDAMAGED, "section STRINGS has no end");
+        return wsrt__refuse(c, WSRT_EDAMAGED, "section STRINGS has no end");
     p->naxis = p->count[WSRT_S_AXES];
     for (uint32_t i = 0; i < p->naxis; i++)
-        TRY(check_axis(c, i, &types));
+        WSRT__TRY(check_axis(c, i, &types));
     if (types != p->count[WSRT_S_TYPES])
-        return refuse(c, WSRT_EDAMAGED, "types that no axis has");
+        return wsrt__refuse(c, WSRT_EDAMAGED, "types that no axis has");
     for (uint32_t i = 0; i < types; i++)
-        if (bad_name(p, p->type[i].name) || p->type[i].code < 1 ||
+        if (wsrt__bad_name(p, p->type[i].name) || p->type[i].code < 1 ||
             p->type[i].zero)
-            return damaged(c, WSRT_S_TYPES, i, "out of bounds");
+            return wsrt__damaged(c, WSRT_S_TYPES, i, "out of bounds");
     for (uint32_t i = 0; i < p->count[WSRT_S_DEVICE]; i++)
-        if (bad_name(p, p->device[i].name) || p->device[i].zero)
-            return damaged(c, WSRT_S_DEVICE, i, "out of bounds");
+        if (wsrt__bad_name(p, p->device[i].name) || p->device[i].zero)
+            return wsrt__damaged(c, WSRT_S_DEVICE, i, "out of bounds");
     return WSRT_OK;
 }
 
 /* n programs that begin at *code; nslot values are visible to them. */
-static int check_programs(const struct pack_check *c, enum wsrt_section s,
+static int check_programs(const struct wsrt__checker *c, enum wsrt_section s,
                           const struct wsrt_f_guard *g, uint32_t first,
                           uint32_t n, uint32_t nslot, uint32_t *code)
 {
@@ -241,62 +248,64 @@ static int check_programs(const struct pack_check *c, enum wsrt_section s,
 
     for (uint32_t i = first; i < first + n; i++) {
         if (g[i].at != *code || g[i].bytes > p->count[WSRT_S_CODE] - *code)
-            return damaged(c, s, i, "out of bounds");
+            return wsrt__damaged(c, s, i, "out of bounds");
         if (wsrt_code_check(p->code + *code, g[i].bytes, nslot, 1))
-            return damaged(c, s, i, "not a program over whole numbers");
+            return wsrt__damaged(c, s, i, "not a program over whole numbers");
         *code += g[i].bytes;
         /* Entries are tried with them below: keep that linear. */
         if (*code - start > WSRT_MAX_CODE_BYTES)
-            return damaged(c, s, i, "too long");
+            return wsrt__damaged(c, s, i, "too long");
     }
     return WSRT_OK;
 }
 
-static int check_kernel(const struct pack_check *c, uint32_t i, uint32_t *param,
-                        uint32_t *guard, uint32_t *code)
+static int check_kernel(const struct wsrt__checker *c, uint32_t i,
+                        uint32_t *param, uint32_t *guard, uint32_t *code)
 {
     struct wsrt_pack *p = c->p;
     const struct wsrt_f_kernel *k = &p->kernel[i];
     uint32_t fixed = p->naxis + p->count[WSRT_S_DEVICE];
 
-    if (bad_name(p, k->name) || k->first_param != *param ||
+    if (wsrt__bad_name(p, k->name) || k->first_param != *param ||
         k->nparam > p->count[WSRT_S_PARAMS] - *param ||
         fixed > WSRT_MAX_SLOTS || k->nparam > WSRT_MAX_SLOTS - fixed ||
         k->first_guard != *guard ||
         k->nguard > p->count[WSRT_S_GUARDS] - *guard)
-        return damaged(c, WSRT_S_KERNELS, i, "out of bounds");
+        return wsrt__damaged(c, WSRT_S_KERNELS, i, "out of bounds");
     if (k->dflt != WSRT_NONE && (k->dflt >= p->count[WSRT_S_VARIANTS] ||
                                  p->variant[k->dflt].kernel != i))
-        return damaged(c, WSRT_S_KERNELS, i, "default is of another kernel");
-    TRY(check_programs(c, WSRT_S_GUARDS, p->guard, *guard, k->nguard,
-                       fixed + k->nparam, code));
+        return wsrt__damaged(c, WSRT_S_KERNELS, i,
+                             "default is of another kernel");
+    WSRT__TRY(check_programs(c, WSRT_S_GUARDS, p->guard, *guard, k->nguard,
+                             fixed + k->nparam, code));
     *param += k->nparam;
     *guard += k->nguard;
     return WSRT_OK;
 }
 
-static int check_kernels(const struct pack_check *c)
+static int check_kernels(const struct wsrt__checker *c)
 {
     struct wsrt_pack *p = c->p;
     uint32_t param = 0, guard = 0, code = 0;
 
-    TRY(check_programs(c, WSRT_S_REQUIRES, p->require, 0,
-                       p->count[WSRT_S_REQUIRES], p->naxis, &code));
+    WSRT__TRY(check_programs(c, WSRT_S_REQUIRES, p->require, 0,
+                             p->count[WSRT_S_REQUIRES], p->naxis, &code));
     for (uint32_t i = 0; i < p->count[WSRT_S_KERNELS]; i++)
-        TRY(check_kernel(c, i, &param, &guard, &code));
+        WSRT__TRY(check_kernel(c, i, &param, &guard, &code));
     if (param != p->count[WSRT_S_PARAMS] || guard != p->count[WSRT_S_GUARDS] ||
         code != p->count[WSRT_S_CODE])
-        return refuse(c, WSRT_EDAMAGED,
-                      "parameters, guards or code that no kernel has");
+        return wsrt__refuse(c, WSRT_EDAMAGED,
+                            "parameters, guards or code that no kernel has");
     for (uint32_t i = 0; i < param; i++)
-        if (bad_name(p, p->param[i].name) || p->param[i].zero)
-            return damaged(c, WSRT_S_PARAMS, i, "out of bounds");
+        if (wsrt__bad_name(p, p->param[i].name) || p->param[i].zero)
+            return wsrt__damaged(c, WSRT_S_PARAMS, i, "out of bounds");
     if (p->count[WSRT_S_RANGES] != p->count[WSRT_S_KERNELS] * p->naxis)
-        return refuse(c, WSRT_EDAMAGED, "section RANGES has a wrong length");
+        return wsrt__refuse(c, WSRT_EDAMAGED,
+                            "section RANGES has a wrong length");
     return WSRT_OK;
 }
 
-static int check_variants(const struct pack_check *c)
+static int check_variants(const struct wsrt__checker *c)
 {
     struct wsrt_pack *p = c->p;
     uint32_t values = 0;
@@ -306,14 +315,14 @@ static int check_variants(const struct pack_check *c)
 
         if (v->kernel >= p->count[WSRT_S_KERNELS] || v->first_value != values ||
             p->kernel[v->kernel].nparam > p->count[WSRT_S_VALUES] - values)
-            return damaged(c, WSRT_S_VARIANTS, i, "out of bounds");
+            return wsrt__damaged(c, WSRT_S_VARIANTS, i, "out of bounds");
         values += p->kernel[v->kernel].nparam;
     }
     if (values != p->count[WSRT_S_VALUES])
-        return refuse(c, WSRT_EDAMAGED, "values that no variant has");
+        return wsrt__refuse(c, WSRT_EDAMAGED, "values that no variant has");
     for (uint32_t i = 0; i < values; i++)
-        if (bad_name(p, p->value[i].text) || p->value[i].zero)
-            return damaged(c, WSRT_S_VALUES, i, "out of bounds");
+        if (wsrt__bad_name(p, p->value[i].text) || p->value[i].zero)
+            return wsrt__damaged(c, WSRT_S_VALUES, i, "out of bounds");
     return WSRT_OK;
 }
 
@@ -347,8 +356,8 @@ static int compare_vars(const struct wsrt_pack *p, const int64_t *a,
 
 /* The shape of entry i against the one before; *group is the group that the
  * one before belongs to, *left how many of its entries are still to come. */
-static int check_order(const struct pack_check *c, uint32_t i, uint32_t *group,
-                       uint32_t *left)
+static int check_order(const struct wsrt__checker *c, uint32_t i,
+                       uint32_t *group, uint32_t *left)
 {
     struct wsrt_pack *p = c->p;
     const int64_t *a = p->shape + (size_t)i * p->naxis;
@@ -357,22 +366,22 @@ static int check_order(const struct pack_check *c, uint32_t i, uint32_t *group,
     if (order == 0)
         order = compare_vars(p, a - p->naxis, a) < 0 ? 0 : 1;
     else if (*left)
-        return damaged(c, WSRT_S_GROUPS, *group - 1, "mixes types");
+        return wsrt__damaged(c, WSRT_S_GROUPS, *group - 1, "mixes types");
     if (order > 0)
-        return damaged(c, WSRT_S_ENTRIES, i, "not in order");
+        return wsrt__damaged(c, WSRT_S_ENTRIES, i, "not in order");
     if (order < 0) {
         if (*group == p->count[WSRT_S_GROUPS] || p->group[*group].first != i ||
             !p->group[*group].n)
-            return damaged(c, WSRT_S_GROUPS, *group, "out of bounds");
+            return wsrt__damaged(c, WSRT_S_GROUPS, *group, "out of bounds");
         *left = p->group[(*group)++].n;
     }
     if (!*left)
-        return damaged(c, WSRT_S_GROUPS, *group - 1, "is too short");
+        return wsrt__damaged(c, WSRT_S_GROUPS, *group - 1, "is too short");
     --*left;
     return WSRT_OK;
 }
 
-static int check_entry(const struct pack_check *c, uint32_t i)
+static int check_entry(const struct wsrt__checker *c, uint32_t i)
 {
     struct wsrt_pack *p = c->p;
     const struct wsrt_f_entry *e = &p->entry[i];
@@ -380,61 +389,65 @@ static int check_entry(const struct pack_check *c, uint32_t i)
     uint32_t n = p->count[WSRT_S_ENTRIES];
 
     if (e->variant >= p->count[WSRT_S_VARIANTS] || e->zero)
-        return damaged(c, WSRT_S_ENTRIES, i, "out of bounds");
+        return wsrt__damaged(c, WSRT_S_ENTRIES, i, "out of bounds");
     if (bad_time(&e->time_ns) || bad_time(&e->default_ns))
-        return damaged(c, WSRT_S_ENTRIES, i, "a time is not a time");
+        return wsrt__damaged(c, WSRT_S_ENTRIES, i, "a time is not a time");
     if (wsrt__axes_check(p, axes))
-        return damaged(c, WSRT_S_SHAPES, i, "no shape of this op");
+        return wsrt__damaged(c, WSRT_S_SHAPES, i, "no shape of this op");
     for (uint32_t k = 0; k < p->nvar; k++)
         if (p->log[(size_t)k * n + i] != wsrt__log2(axes[p->var_axis[k]]))
-            return damaged(c, WSRT_S_LOGS, i, "wrong logarithm");
+            return wsrt__damaged(c, WSRT_S_LOGS, i, "wrong logarithm");
     if (!wsrt__requires_hold(p, axes) || !wsrt__may_run(p, e->variant, axes))
-        return damaged(c, WSRT_S_ENTRIES, i, "variant may not run its shape");
+        return wsrt__damaged(c, WSRT_S_ENTRIES, i,
+                             "variant may not run its shape");
     return WSRT_OK;
 }
 
-static int check_index(const struct pack_check *c)
+static int check_index(const struct wsrt__checker *c)
 {
     struct wsrt_pack *p = c->p;
     uint32_t n = p->count[WSRT_S_INDEX], used = 0;
     uint32_t nentry = p->count[WSRT_S_ENTRIES];
 
     if (!n || (n & (n - 1)))
-        return refuse(c, WSRT_EDAMAGED, "section INDEX has a wrong length");
+        return wsrt__refuse(c, WSRT_EDAMAGED,
+                            "section INDEX has a wrong length");
     for (uint32_t i = 0; i < n; i++) {
         if (p->index[i] > nentry)
-            return damaged(c, WSRT_S_INDEX, i, "out of bounds");
+            return wsrt__damaged(c, WSRT_S_INDEX, i, "out of bounds");
         used += p->index[i] != 0;
     }
     for (uint32_t i = 0; i < nentry; i++) {
         const int64_t *axes = p->shape + (size_t)i * p->naxis;
 
         if (wsrt__find_entry(p, axes, wsrt__shape_hash(axes, p->naxis)) != i)
-            return damaged(c, WSRT_S_ENTRIES, i, "missing in the index");
+            return wsrt__damaged(c, WSRT_S_ENTRIES, i, "missing in the index");
     }
     if (used != nentry)
-        return refuse(c, WSRT_EDAMAGED, "the index names entries twice");
+        return wsrt__refuse(c, WSRT_EDAMAGED, "the index names entries twice");
     return WSRT_OK;
 }
 
-static int check_entries(const struct pack_check *c)
+static int check_entries(const struct wsrt__checker *c)
 {
     struct wsrt_pack *p = c->p;
     uint32_t n = p->count[WSRT_S_ENTRIES], group = 0, left = 0;
 
     if (p->count[WSRT_S_SHAPES] != (uint64_t)n * p->naxis ||
         p->count[WSRT_S_LOGS] != (uint64_t)n * p->nvar)
-        return refuse(c, WSRT_EDAMAGED, "shapes do not match the entries");
+        return wsrt__refuse(c, WSRT_EDAMAGED,
+                            "shapes do not match the entries");
     for (uint32_t i = 0; i < n; i++) {
-        TRY(check_entry(c, i));
-        TRY(check_order(c, i, &group, &left));
+        WSRT__TRY(check_entry(c, i));
+        WSRT__TRY(check_order(c, i, &group, &left));
     }
     if (left || group != p->count[WSRT_S_GROUPS])
-        return refuse(c, WSRT_EDAMAGED, "groups do not match the entries");
+        return wsrt__refuse(c, WSRT_EDAMAGED,
+                            "groups do not match the entries");
     return check_index(c);
 }
 
-static int check_texts(const struct pack_check *c)
+static int check_texts(const struct wsrt__checker *c)
 {
     struct wsrt_pack *p = c->p;
     uint64_t at = 0, end = p->count[WSRT_S_TEXT];
@@ -442,27 +455,28 @@ static int check_texts(const struct pack_check *c)
     for (uint32_t i = 0; i < p->count[WSRT_S_TEXTS]; i++) {
         const struct wsrt_f_text *t = &p->text[i];
 
-        if (bad_name(p, t->name) || t->zero || t->at != at ||
+        if (wsrt__bad_name(p, t->name) || t->zero || t->at != at ||
             t->bytes >= end - at)
-            return damaged(c, WSRT_S_TEXTS, i, "out of bounds");
+            return wsrt__damaged(c, WSRT_S_TEXTS, i, "out of bounds");
         at += t->bytes;
         if (p->chars[at++])
-            return damaged(c, WSRT_S_TEXTS, i, "has no end");
+            return wsrt__damaged(c, WSRT_S_TEXTS, i, "has no end");
     }
     if (at != end)
-        return refuse(c, WSRT_EDAMAGED, "text that no section has");
+        return wsrt__refuse(c, WSRT_EDAMAGED, "text that no section has");
     return WSRT_OK;
 }
 
 int wsrt__check(struct wsrt_pack *p, char *reason, size_t reason_bytes)
 {
-    struct pack_check c = {p, reason, reason_bytes};
+    const struct wsrt__checker c = {p, reason, reason_bytes};
 
-    TRY(check_head(&c));
-    TRY(check_table(&c));
-    TRY(check_axes(&c));
-    TRY(check_variants(&c));
-    TRY(check_kernels(&c));
-    TRY(check_entries(&c));
-    return check_texts(&c);
+    WSRT__TRY(check_head(&c));
+    WSRT__TRY(check_table(&c));
+    WSRT__TRY(check_axes(&c));
+    WSRT__TRY(check_variants(&c));
+    WSRT__TRY(check_kernels(&c));
+    WSRT__TRY(check_entries(&c));
+    WSRT__TRY(check_texts(&c));
+    return wsrt__check_plans(&c);
 }

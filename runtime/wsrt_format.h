@@ -29,7 +29,7 @@
 #define WSRT_MAGIC_BYTES 8
 #define WSRT_MAGIC_STEM 4 /* bytes that survive a transfer as text */
 #define WSRT_MAJOR 1
-#define WSRT_MINOR 0
+#define WSRT_MINOR 1 /* 1: launch plans and binaries */
 #define WSRT_BYTE_ORDER UINT64_C(0x0807060504030201)
 
 #define WSRT_ALIGN 8
@@ -44,6 +44,8 @@
 #define WSRT_MAX_SLOTS 128 /* axes + parameters + device variables */
 #define WSRT_MAX_CODE_BYTES (1u << 16) /* of a kernel's guards together */
 #define WSRT_MAX_PROBES 64             /* an entry's place in the index */
+#define WSRT_MAX_TENSORS 32
+#define WSRT_MAX_ALIGN 4096 /* of a tensor */
 
 /* name, element */
 #define WSRT_SECTION_MAP(X)                                                    \
@@ -65,7 +67,21 @@
     X(GROUPS, struct wsrt_f_group) /* entries of equal type axes */            \
     X(INDEX, uint32_t)             /* hash table: entry + 1, 0 is free */      \
     X(TEXTS, struct wsrt_f_text)                                               \
-    X(TEXT, char) /* the text sections' bytes */
+    X(TEXT, char) /* the text sections' bytes */                               \
+    /* Since 1.1: how it is launched. */                                       \
+    X(TENSORS, struct wsrt_f_tensor) /* of the op, in its order */             \
+    X(PLANS, struct wsrt_f_plan)     /* one a kernel, or none at all */        \
+    X(BAKED, uint32_t)               /* axes that are compiled in */           \
+    X(SCRATCH, struct wsrt_f_scratch)                                          \
+    X(LAUNCHES, struct wsrt_f_launch)                                          \
+    X(ARGS, struct wsrt_f_arg)                                                 \
+    X(PROGRAMS, struct wsrt_f_guard)  /* in the order of their use */          \
+    X(PROGRAMCODE, uint8_t)           /* their bytecode */                     \
+    X(BINARIES, struct wsrt_f_binary) /* by variant, then by keys */           \
+    X(KEYS, int64_t)     /* values of the baked axes, of the binaries */       \
+    X(SYMBOLS, uint32_t) /* a launch's name in its image; WSRT_NONE */         \
+    X(IMAGES, struct wsrt_f_image)                                             \
+    X(IMAGE, uint8_t) /* their bytes */
 
 enum wsrt_section {
 #define WSRT_X(name, type) WSRT_S_##name,
@@ -73,6 +89,7 @@ enum wsrt_section {
 #undef WSRT_X
         WSRT_NSECTIONS
 };
+#define WSRT_NSECTIONS_0 (WSRT_S_TEXT + 1) /* of version 1.0 */
 
 struct wsrt_f_span {
     uint64_t at; /* from the start of the file */
@@ -155,6 +172,65 @@ struct wsrt_f_text {
     uint64_t at, bytes; /* slice of TEXT; a NUL follows and is not counted */
 };
 
+/* Numbers are stored: they are for ever. */
+enum wsrt_role_kind { WSRT_R_INPUT, WSRT_R_OUTPUT, WSRT_R_INOUT };
+
+struct wsrt_f_tensor {
+    uint32_t name, role;
+    uint32_t dtype;     /* code; 0: type_axis says */
+    uint32_t type_axis; /* or WSRT_NONE */
+    uint32_t by_value;  /* 1: the argument is the number itself */
+    uint32_t align;     /* bytes, a power of two */
+};
+
+/* Programs of a plan are numbered in this order: of each scratch buffer bytes
+ * and when; of each launch when, grid, block, then those of its arguments.
+ * Where there is none, WSRT_NONE. */
+struct wsrt_f_plan {
+    uint32_t first_scratch, nscratch;
+    uint32_t first_launch, nlaunch; /* 0: it cannot be launched */
+    uint32_t first_baked, nbaked;
+};
+
+struct wsrt_f_scratch {
+    uint32_t name, bytes; /* bytes: a program */
+    uint32_t when;        /* or WSRT_NONE: always */
+    uint32_t zero;        /* 1: zeroed before the first launch */
+};
+
+struct wsrt_f_launch {
+    uint32_t entry;             /* as the specification calls it */
+    uint32_t when;              /* or WSRT_NONE: always */
+    uint32_t grid[3], block[3]; /* or WSRT_NONE: 1 */
+    uint32_t first_arg, narg;
+};
+
+enum wsrt_arg_kind {
+    WSRT_ARG_TENSOR,
+    WSRT_ARG_SCRATCH,
+    WSRT_ARG_INT,    /* a whole number as dtype */
+    WSRT_ARG_FLOAT,  /* a float as dtype, one of the float types */
+    WSRT_ARG_SHARED, /* no argument: so many bytes more of a block's memory */
+    WSRT_NARGKINDS
+};
+
+struct wsrt_f_arg {
+    uint32_t kind, index, dtype, program;
+};
+
+struct wsrt_f_binary {
+    uint32_t variant;
+    uint32_t image;     /* the first that names an image names the next one */
+    uint32_t first_key; /* nbaked of the kernel's plan */
+    uint32_t first_symbol; /* nlaunch of it */
+};
+
+struct wsrt_f_image {
+    uint64_t at, bytes;      /* slice of IMAGE; then 1 to 8 zero bytes, up to a
+                                multiple of 8 */
+    uint32_t family, target; /* names: "cuda", "sm_90a" */
+};
+
 /* An open pack: where things are. */
 struct wsrt_pack {
     const unsigned char *base;
@@ -178,6 +254,19 @@ struct wsrt_pack {
     const struct wsrt_f_group *group;
     const uint32_t *index;
     const struct wsrt_f_text *text;
+    const struct wsrt_f_tensor *tensor;
+    const struct wsrt_f_plan *plan;
+    const uint32_t *baked;
+    const struct wsrt_f_scratch *scratch;
+    const struct wsrt_f_launch *launch;
+    const struct wsrt_f_arg *arg;
+    const struct wsrt_f_guard *program;
+    const uint8_t *program_code;
+    const struct wsrt_f_binary *binary;
+    const int64_t *key;
+    const uint32_t *symbol;
+    const struct wsrt_f_image *image;
+    const uint8_t *image_bytes;
     const char *strings, *chars;
     uint32_t naxis, nvar, ntype;
     uint32_t var_axis[WSRT_MAX_AXES], type_axis[WSRT_MAX_AXES];
@@ -210,8 +299,32 @@ int wsrt__requires_hold(const struct wsrt_pack *p, const int64_t *axes);
 /* Ranges and guards: 1 the variant may run this shape, 0 not. */
 int wsrt__may_run(const struct wsrt_pack *p, uint32_t variant,
                   const int64_t *axes);
+/* What programs of the variant's kernel see: room for WSRT_MAX_SLOTS. */
+void wsrt__fill_slots(const struct wsrt_pack *p, uint32_t variant,
+                      const int64_t *axes, union wsrt_value *slot);
 /* The entry of exactly this shape, or WSRT_NONE. */
 uint32_t wsrt__find_entry(const struct wsrt_pack *p, const int64_t *axes,
                           uint64_t hash);
+
+/* wsrt_plan.c */
+
+/* Evaluates the launch plan of a variant for a shape whose values are checked,
+ * all but the functions. WSRT_ENOIMAGE: `binary` (wsrt__find_binary's) lacks
+ * an entry that is launched. binary WSRT_NONE: it is not asked for. symbol
+ * (may be NULL) gets the index of each launch's symbol. */
+int wsrt__plan(const struct wsrt_pack *p, uint32_t variant, uint32_t binary,
+               const int64_t *axes, struct wsrt_plan *out,
+               uint32_t symbol[WSRT_MAX_LAUNCHES]);
+/* The binary of the variant for a shape, or WSRT_NONE. */
+uint32_t wsrt__find_binary(const struct wsrt_pack *p, uint32_t variant,
+                           const int64_t *axes);
+/* A pick and a shape as a caller gives them: WSRT_OK or WSRT_EARG. */
+int wsrt__pick_check(const struct wsrt_pack *p, const struct wsrt_pick *pick,
+                     const int64_t *axes);
+/* Bytes of an element type, 0 if there is no such code. */
+uint32_t wsrt__dtype_bytes(uint32_t dtype);
+int wsrt__dtype_is_float(uint32_t dtype);
+/* A finite number as a float type, low bytes first; ties to even. */
+uint64_t wsrt__float_bits(double v, uint32_t dtype);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * The file is mapped read-only and private. It must not be cut off while it
  * is mapped; the writer never does, it replaces a pack by renaming, and an
- * open pack goes on seeing the old file. This is the only file of the runtime
- * that allocates or frees: one small struct a pack.
+ * open pack goes on seeing the old file. Here and in wsrt_cuda.c, where
+ * executors are made, the runtime allocates and frees, nowhere else.
  *
  * Accessors accept any index and any pack: what does not exist has no name
  * (NULL) and no count (0).
@@ -127,9 +127,16 @@ const char *wsrt_status_text(int status)
         [-WSRT_EARG] = "bad argument",
         [-WSRT_ENONE] = "no variant may run this shape",
         [-WSRT_ENOMEM] = "out of memory",
+        [-WSRT_ENOIMAGE] = "no binary for this shape",
+        [-WSRT_ENOTREADY] = "not prepared",
+        [-WSRT_ECAPTURE] = "a stream is being captured",
+        [-WSRT_EBUSY] = "another thread is preparing",
+        [-WSRT_EPLAN] = "no launch plan for this shape",
+        [-WSRT_ENODRIVER] = "no driver or no device",
+        [-WSRT_EDRIVER] = "the driver failed",
     };
 
-    if (status > 0 || status < WSRT_ENOMEM)
+    if (status > 0 || status < WSRT_EDRIVER)
         return "unknown status";
     return text[-status];
 }

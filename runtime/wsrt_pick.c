@@ -66,25 +66,34 @@ int wsrt__requires_hold(const struct wsrt_pack *p, const int64_t *axes)
     return all_hold(p, p->require, p->count[WSRT_S_REQUIRES], slot);
 }
 
+void wsrt__fill_slots(const struct wsrt_pack *p, uint32_t variant,
+                      const int64_t *axes, union wsrt_value *slot)
+{
+    const struct wsrt_f_variant *v = &p->variant[variant];
+    uint32_t nparam = p->kernel[v->kernel].nparam;
+
+    for (uint32_t i = 0; i < p->naxis; i++)
+        slot++->i = axes[i];
+    for (uint32_t i = 0; i < nparam; i++)
+        slot++->i = p->value[v->first_value + i].slot;
+    for (uint32_t i = 0; i < p->count[WSRT_S_DEVICE]; i++)
+        slot++->i = p->device[i].value;
+}
+
 int wsrt__may_run(const struct wsrt_pack *p, uint32_t variant,
                   const int64_t *axes)
 {
     const struct wsrt_f_variant *v = &p->variant[variant];
     const struct wsrt_f_kernel *k = &p->kernel[v->kernel];
     const struct wsrt_f_range *range = p->range + (size_t)v->kernel * p->naxis;
-    union wsrt_value slot[WSRT_MAX_SLOTS], *s = slot;
+    union wsrt_value slot[WSRT_MAX_SLOTS];
 
     for (uint32_t i = 0; i < p->naxis; i++)
         if (axes[i] < range[i].lo || axes[i] > range[i].hi)
             return 0;
     if (!k->nguard)
         return 1;
-    for (uint32_t i = 0; i < p->naxis; i++)
-        s++->i = axes[i];
-    for (uint32_t i = 0; i < k->nparam; i++)
-        s++->i = p->value[v->first_value + i].slot;
-    for (uint32_t i = 0; i < p->count[WSRT_S_DEVICE]; i++)
-        s++->i = p->device[i].value;
+    wsrt__fill_slots(p, variant, axes, slot);
     return all_hold(p, p->guard + k->first_guard, k->nguard, slot);
 }
 

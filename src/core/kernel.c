@@ -74,6 +74,16 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+uint32_t ws__kernel_baked(const struct ws__kernel *k)
+{
+    uint32_t mask = 0;
+
+    for (size_t i = 0; k->op && i < k->op->naxis; i++)
+        if (k->op->axis[i].kind != WS__AXIS_VAR || k->specialize >> i & 1)
+            mask |= 1u << i;
+    return mask;
+}
+
 static int add_source(struct ws__buf *b, const struct ws__kernel *k,
                       const struct ws__config *c, const struct ws__instance *in)
 {
@@ -83,8 +93,8 @@ static int add_source(struct ws__buf *b, const struct ws__kernel *k,
         if (!is_in_entry(k, k->param[i].name))
             WS_TRY(define_param(b, &k->param[i], &k->param[i].value[c->at[i]]));
     for (size_t i = 0; op && in && i < op->naxis; i++)
-        if (op->axis[i].kind == WS__AXIS_TYPE ||
-            ((op->axis[i].kind != WS__AXIS_VAR || k->specialize >> i & 1) &&
+        if ((ws__kernel_baked(k) >> i & 1) &&
+            (op->axis[i].kind == WS__AXIS_TYPE ||
              !is_in_entry(k, op->axis[i].name)))
             WS_TRY(define_axis(b, &op->axis[i], in->vars[i].i));
     for (size_t i = 0; op && i < op->nconstant; i++)

@@ -188,6 +188,9 @@ int ws__kernel_source(struct ws_ctx *ctx, const struct ws__kernel *k,
                       const struct ws__config *c, const struct ws__instance *in,
                       char **out);
 
+/* Bit a: what is compiled differs with the value of axis a. */
+uint32_t ws__kernel_baked(const struct ws__kernel *k);
+
 /* A value as a #define gives it: bools 0 or 1, texts bare. */
 int ws__value_define(struct ws__buf *b, const struct ws__value *v);
 

@@ -20,6 +20,19 @@ struct ws__pack_blob {
     size_t bytes;
 };
 
+/* What a candidate is launched from, for the shapes that share the values of
+ * its baked axes (ws__kernel_baked) with the workload. */
+struct ws__pack_binary {
+    struct ws__candidate candidate;
+    const struct ws__workload *workload;
+    const void *image;
+    size_t bytes;
+    /* The image's name for each launch of the kernel's plan; NULL: it has none,
+     * the launch cannot happen for these shapes. */
+    const char *const *symbol;
+    const char *family, *target; /* "cuda", "sm_90" */
+};
+
 struct ws__pack_content {
     const struct ws__op *op;
     const struct ws__kernel *kernel; /* those that entries index */
@@ -33,6 +46,11 @@ struct ws__pack_content {
     /* Sections that are no text: ready-made kernels. */
     const struct ws__pack_blob *blob;
     size_t nblob;
+    /* Of variants of the pack: those of entries, the kernels' defaults. The
+     * second of a candidate with the same baked values is left out, and equal
+     * images are kept once. */
+    const struct ws__pack_binary *binary;
+    size_t nbinary;
 };
 
 /*

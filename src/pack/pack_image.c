@@ -19,27 +19,33 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 /* A section may have this size; offsets of names are 32 bits wide. */
 #define MAX_SECTION ((size_t)1 << 30)
 
-struct image {
-    struct ws_ctx *ctx;
-    const struct ws__pack_plan *plan;
-    struct ws__buf section[WSRT_NSECTIONS];
-};
-
-static void add(struct image *m, enum wsrt_section s, const void *p, size_t n)
+void ws__pack_add(struct ws__pack_sections *m, enum wsrt_section s,
+                  const void *p, size_t n)
 {
-    ws__buf_add(&m->section[s], p, n);
+    ws__buf_add(&m->buf[s], p, n);
 }
 
-/* Appends a string and returns its offset. */
-static uint32_t name(struct image *m, const char *s)
+uint32_t ws__pack_name(struct ws__pack_sections *m, const char *s)
 {
-    uint32_t at = (uint32_t)m->section[WSRT_S_STRINGS].len;
+    uint32_t at = (uint32_t)m->buf[WSRT_S_STRINGS].len;
 
-    add(m, WSRT_S_STRINGS, s, strlen(s) + 1);
+    ws__pack_add(m, WSRT_S_STRINGS, s, strlen(s) + 1);
     return at;
 }
 
-static void add_axis(struct image *m, const struct ws__axis *a)
+uint32_t ws__pack_program(struct ws__pack_sections *m, enum wsrt_section list,
+                          enum wsrt_section code, const struct ws__expr *e)
+{
+    struct wsrt_f_guard g = {.at = (uint32_t)m->buf[code].len,
+                             .bytes = (uint32_t)e->code_bytes};
+    size_t index = m->buf[list].len / sizeof(g);
+
+    ws__pack_add(m, code, e->code, e->code_bytes);
+    ws__pack_add(m, list, &g, sizeof(g));
+    return (uint32_t)index;
+}
+
+static void add_axis(struct ws__pack_sections *m, const struct ws__axis *a)
 {
     static const uint32_t kind[] = {[WS__AXIS_VAR] = WSRT_AXIS_VAR,
                                     [WS__AXIS_CONST] = WSRT_AXIS_CONST,
@@ -48,22 +54,23 @@ static void add_axis(struct image *m, const struct ws__axis *a)
         .dflt = a->kind == WS__AXIS_VAR ? 0 : a->value,
         .lo = a->lo,
         .hi = a->hi,
-        .name = name(m, a->name),
+        .name = ws__pack_name(m, a->name),
         .kind = kind[a->kind],
-        .first_type = (uint32_t)(m->section[WSRT_S_TYPES].len /
-                                 sizeof(struct wsrt_f_type)),
+        .first_type =
+            (uint32_t)(m->buf[WSRT_S_TYPES].len / sizeof(struct wsrt_f_type)),
         .ntype = a->kind == WS__AXIS_TYPE ? (uint32_t)a->ntypes : 0};
 
     for (size_t i = 0; i < f.ntype; i++) {
         struct wsrt_f_type t = {.code = (int64_t)a->types[i],
-                                .name = name(m, ws__dtype_name(a->types[i]))};
+                                .name = ws__pack_name(m, ws__dtype_name(
+                                                             a->types[i]))};
 
-        add(m, WSRT_S_TYPES, &t, sizeof(t));
+        ws__pack_add(m, WSRT_S_TYPES, &t, sizeof(t));
     }
-    add(m, WSRT_S_AXES, &f, sizeof(f));
+    ws__pack_add(m, WSRT_S_AXES, &f, sizeof(f));
 }
 
-static void add_device(struct image *m)
+static void add_device(struct ws__pack_sections *m)
 {
     static const char *const text[] = {
 #define WS_X(id, text) text,
@@ -73,56 +80,46 @@ static void add_device(struct image *m)
 
     for (size_t i = 0; i < WS__NDEVICE_VARS; i++) {
         struct wsrt_f_device d = {.value = m->plan->c->device[i].i,
-                                  .name = name(m, text[i])};
+                                  .name = ws__pack_name(m, text[i])};
 
-        add(m, WSRT_S_DEVICE, &d, sizeof(d));
+        ws__pack_add(m, WSRT_S_DEVICE, &d, sizeof(d));
     }
 }
 
-static void add_guard(struct image *m, enum wsrt_section s,
-                      const struct ws__expr *e)
-{
-    struct wsrt_f_guard g = {.at = (uint32_t)m->section[WSRT_S_CODE].len,
-                             .bytes = (uint32_t)e->code_bytes};
-
-    add(m, WSRT_S_CODE, e->code, e->code_bytes);
-    add(m, s, &g, sizeof(g));
-}
-
-static void add_kernel(struct image *m, size_t index)
+static void add_kernel(struct ws__pack_sections *m, size_t index)
 {
     const struct ws__pack_plan *plan = m->plan;
     const struct ws__kernel *k = &plan->c->kernel[index];
     size_t naxis = plan->c->op->naxis;
-    struct wsrt_f_kernel f = {.name = name(m, k->name),
-                              .first_param =
-                                  (uint32_t)(m->section[WSRT_S_PARAMS].len /
-                                             sizeof(struct wsrt_f_param)),
-                              .nparam = (uint32_t)k->nparam,
-                              .first_guard =
-                                  (uint32_t)(m->section[WSRT_S_GUARDS].len /
-                                             sizeof(struct wsrt_f_guard)),
-                              .dflt = plan->dflt[index]};
+    struct wsrt_f_kernel f = {
+        .name = ws__pack_name(m, k->name),
+        .first_param =
+            (uint32_t)(m->buf[WSRT_S_PARAMS].len / sizeof(struct wsrt_f_param)),
+        .nparam = (uint32_t)k->nparam,
+        .first_guard =
+            (uint32_t)(m->buf[WSRT_S_GUARDS].len / sizeof(struct wsrt_f_guard)),
+        .dflt = plan->dflt[index]};
 
     for (size_t i = 0; i < k->nparam; i++) {
-        struct wsrt_f_param p = {.name = name(m, k->param[i].name)};
+        struct wsrt_f_param p = {.name = ws__pack_name(m, k->param[i].name)};
 
-        add(m, WSRT_S_PARAMS, &p, sizeof(p));
+        ws__pack_add(m, WSRT_S_PARAMS, &p, sizeof(p));
     }
     for (size_t i = 0; i < k->nconstraint; i++) {
         if (!ws__pack_is_guard(&k->constraint[i]))
             continue;
-        add_guard(m, WSRT_S_GUARDS, k->constraint[i].expr);
+        ws__pack_program(m, WSRT_S_GUARDS, WSRT_S_CODE, k->constraint[i].expr);
         f.nguard++;
     }
-    add(m, WSRT_S_KERNELS, &f, sizeof(f));
-    add(m, WSRT_S_RANGES, plan->range + index * naxis,
-        naxis * sizeof(*plan->range));
+    ws__pack_add(m, WSRT_S_KERNELS, &f, sizeof(f));
+    ws__pack_add(m, WSRT_S_RANGES, plan->range + index * naxis,
+                 naxis * sizeof(*plan->range));
 }
 
 /* The value's text, once in the file however many variants have it: *at is
  * 0 until it is written (offset 0 is the empty string). */
-static int value_text(struct image *m, const struct ws__value *v, uint32_t *at)
+static int value_text(struct ws__pack_sections *m, const struct ws__value *v,
+                      uint32_t *at)
 {
     struct ws__buf b;
     int rc = 0;
@@ -132,18 +129,18 @@ static int value_text(struct image *m, const struct ws__value *v, uint32_t *at)
     ws__buf_init(&b, m->ctx, MAX_SECTION);
     rc = ws__value_print(&b, v);
     if (rc >= 0)
-        *at = name(m, b.data ? b.data : "");
+        *at = ws__pack_name(m, b.data ? b.data : "");
     ws__buf_free(&b);
     return rc;
 }
 
-static int add_variant(struct image *m, const struct ws__candidate *v,
-                       uint32_t *text)
+static int add_variant(struct ws__pack_sections *m,
+                       const struct ws__candidate *v, uint32_t *text)
 {
     const struct ws__kernel *k = &m->plan->c->kernel[v->kernel];
     struct wsrt_f_variant f = {.kernel = v->kernel,
                                .first_value =
-                                   (uint32_t)(m->section[WSRT_S_VALUES].len /
+                                   (uint32_t)(m->buf[WSRT_S_VALUES].len /
                                               sizeof(struct wsrt_f_value))};
 
     for (size_t i = 0; i < k->nparam; i++) {
@@ -153,15 +150,15 @@ static int add_variant(struct image *m, const struct ws__candidate *v,
 
         WS_TRY(value_text(m, &p->value[at], &text[at]));
         value.text = text[at];
-        add(m, WSRT_S_VALUES, &value, sizeof(value));
+        ws__pack_add(m, WSRT_S_VALUES, &value, sizeof(value));
         text += p->nvalue;
     }
-    add(m, WSRT_S_VARIANTS, &f, sizeof(f));
+    ws__pack_add(m, WSRT_S_VARIANTS, &f, sizeof(f));
     return 0;
 }
 
 /* A table of the texts of every value of every parameter, kernel by kernel. */
-static int add_variants(struct image *m)
+static int add_variants(struct ws__pack_sections *m)
 {
     const struct ws__pack_plan *plan = m->plan;
     const struct ws__pack_content *c = plan->c;
@@ -198,7 +195,7 @@ static bool same_types(const struct ws__op *op, const struct ws__workload *a,
     return true;
 }
 
-static void add_entries(struct image *m)
+static void add_entries(struct ws__pack_sections *m)
 {
     const struct ws__pack_content *c = m->plan->c;
     const struct ws__pack_item *item = m->plan->item;
@@ -211,22 +208,22 @@ static void add_entries(struct image *m)
                                  .default_ns = item[i].entry->default_ns,
                                  .variant = item[i].variant};
 
-        add(m, WSRT_S_ENTRIES, &e, sizeof(e));
-        add(m, WSRT_S_SHAPES, w->axis, op->naxis * sizeof(w->axis[0]));
+        ws__pack_add(m, WSRT_S_ENTRIES, &e, sizeof(e));
+        ws__pack_add(m, WSRT_S_SHAPES, w->axis, op->naxis * sizeof(w->axis[0]));
         if (i && !same_types(op, item[i - 1].entry->workload, w)) {
-            add(m, WSRT_S_GROUPS, &group, sizeof(group));
+            ws__pack_add(m, WSRT_S_GROUPS, &group, sizeof(group));
             group = (struct wsrt_f_group){(uint32_t)i, 0};
         }
         group.n++;
     }
     if (group.n)
-        add(m, WSRT_S_GROUPS, &group, sizeof(group));
+        ws__pack_add(m, WSRT_S_GROUPS, &group, sizeof(group));
     for (size_t a = 0; a < op->naxis; a++)
         for (size_t i = 0; op->axis[a].kind == WS__AXIS_VAR && i < c->nentry;
              i++) {
             int32_t log = wsrt__log2(item[i].entry->workload->axis[a]);
 
-            add(m, WSRT_S_LOGS, &log, sizeof(log));
+            ws__pack_add(m, WSRT_S_LOGS, &log, sizeof(log));
         }
 }
 
@@ -251,7 +248,7 @@ static bool fill_index(const struct ws__pack_plan *plan, uint32_t *index,
     return true;
 }
 
-static int add_index(struct image *m)
+static int add_index(struct ws__pack_sections *m)
 {
     size_t n = 2;
 
@@ -265,7 +262,7 @@ static int add_index(struct image *m)
             return WS_ENOMEM;
         ok = fill_index(m->plan, index, n);
         if (ok)
-            add(m, WSRT_S_INDEX, index, n * sizeof(*index));
+            ws__pack_add(m, WSRT_S_INDEX, index, n * sizeof(*index));
         ws__free(m->ctx, index);
         if (ok)
             return 0;
@@ -273,56 +270,57 @@ static int add_index(struct image *m)
     return ws__fail(m->ctx, WS_ELIMIT, "the shapes cannot be indexed");
 }
 
-static int add_texts(struct image *m)
+static int add_texts(struct ws__pack_sections *m)
 {
     const char *const *list = m->plan->c->text;
 
     for (size_t i = 0; list && list[i]; i += 2) {
-        struct wsrt_f_text t = {.name = name(m, list[i]),
-                                .at = m->section[WSRT_S_TEXT].len,
+        struct wsrt_f_text t = {.name = ws__pack_name(m, list[i]),
+                                .at = m->buf[WSRT_S_TEXT].len,
                                 .bytes = strlen(list[i + 1])};
 
         for (size_t k = 0; k < i; k += 2)
             if (!strcmp(list[k], list[i]))
                 return ws__fail(m->ctx, WS_EINVAL,
                                 "text section '%s' is given twice", list[i]);
-        add(m, WSRT_S_TEXT, list[i + 1], t.bytes + 1);
-        add(m, WSRT_S_TEXTS, &t, sizeof(t));
+        ws__pack_add(m, WSRT_S_TEXT, list[i + 1], t.bytes + 1);
+        ws__pack_add(m, WSRT_S_TEXTS, &t, sizeof(t));
     }
     for (size_t i = 0; i < m->plan->c->nblob; i++) {
         const struct ws__pack_blob *b = &m->plan->c->blob[i];
-        struct wsrt_f_text t = {.name = name(m, b->name),
-                                .at = m->section[WSRT_S_TEXT].len,
+        struct wsrt_f_text t = {.name = ws__pack_name(m, b->name),
+                                .at = m->buf[WSRT_S_TEXT].len,
                                 .bytes = b->bytes};
 
-        add(m, WSRT_S_TEXT, b->data, b->bytes);
-        add(m, WSRT_S_TEXT, "", 1);
-        add(m, WSRT_S_TEXTS, &t, sizeof(t));
+        ws__pack_add(m, WSRT_S_TEXT, b->data, b->bytes);
+        ws__pack_add(m, WSRT_S_TEXT, "", 1);
+        ws__pack_add(m, WSRT_S_TEXTS, &t, sizeof(t));
     }
     return 0;
 }
 
-static int add_sections(struct image *m)
+static int add_sections(struct ws__pack_sections *m)
 {
     const struct ws__pack_content *c = m->plan->c;
 
-    name(m, "");
+    ws__pack_name(m, "");
     for (size_t i = 0; i < c->op->naxis; i++)
         add_axis(m, &c->op->axis[i]);
     add_device(m);
     for (size_t i = 0; i < c->op->nrequire; i++)
-        add_guard(m, WSRT_S_REQUIRES, c->op->require[i]);
+        ws__pack_program(m, WSRT_S_REQUIRES, WSRT_S_CODE, c->op->require[i]);
     for (size_t i = 0; i < c->nkernel; i++)
         add_kernel(m, i);
     WS_TRY(add_variants(m));
     add_entries(m);
     WS_TRY(add_index(m));
     WS_TRY(add_texts(m));
+    WS_TRY(ws__pack_add_launching(m));
     for (size_t i = 0; i < WSRT_NSECTIONS; i++) {
-        if (m->section[i].failed == WS_ELIMIT)
+        if (m->buf[i].failed == WS_ELIMIT)
             return ws__fail(m->ctx, WS_ELIMIT,
                             "a section of the pack would be over 1 GiB");
-        WS_TRY(m->section[i].failed);
+        WS_TRY(m->buf[i].failed);
     }
     return 0;
 }
@@ -332,7 +330,7 @@ static size_t padded(size_t n)
     return (n + WSRT_ALIGN - 1) / WSRT_ALIGN * WSRT_ALIGN;
 }
 
-static int join(struct image *m, void **image, size_t *bytes)
+static int join(struct ws__pack_sections *m, void **image, size_t *bytes)
 {
     static const uint32_t element_bytes[] = {
 #define WSRT_X(name, type) sizeof(type),
@@ -344,7 +342,7 @@ static int join(struct image *m, void **image, size_t *bytes)
     size_t total = at;
 
     for (size_t i = 0; i < WSRT_NSECTIONS; i++)
-        total += padded(m->section[i].len);
+        total += padded(m->buf[i].len);
     h = ws__alloc(m->ctx, 1, total);
     if (!h)
         return WS_ENOMEM;
@@ -355,7 +353,7 @@ static int join(struct image *m, void **image, size_t *bytes)
     h->byte_order = WSRT_BYTE_ORDER;
     h->bytes = total;
     for (size_t i = 0; i < WSRT_NSECTIONS; i++) {
-        const struct ws__buf *b = &m->section[i];
+        const struct ws__buf *b = &m->buf[i];
 
         h->section[i] = (struct wsrt_f_span){.at = at,
                                              .count = b->len / element_bytes[i],
@@ -373,15 +371,15 @@ static int join(struct image *m, void **image, size_t *bytes)
 int ws__pack_layout(struct ws_ctx *ctx, const struct ws__pack_plan *plan,
                     void **image, size_t *bytes)
 {
-    struct image m = {.ctx = ctx, .plan = plan};
+    struct ws__pack_sections m = {.ctx = ctx, .plan = plan};
     int rc;
 
     for (size_t i = 0; i < WSRT_NSECTIONS; i++)
-        ws__buf_init(&m.section[i], ctx, MAX_SECTION);
+        ws__buf_init(&m.buf[i], ctx, MAX_SECTION);
     rc = add_sections(&m);
     if (rc >= 0)
         rc = join(&m, image, bytes);
     for (size_t i = 0; i < WSRT_NSECTIONS; i++)
-        ws__buf_free(&m.section[i]);
+        ws__buf_free(&m.buf[i]);
     return rc;
 }

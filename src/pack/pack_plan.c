@@ -329,6 +329,75 @@ static int order_entries(struct ws_ctx *ctx, struct ws__pack_plan *plan)
     return 0;
 }
 
+bool ws__pack_is_key(const struct ws__op *op, const struct ws__kernel *k,
+                     size_t axis)
+{
+    return op->axis[axis].kind != WS__AXIS_CONST &&
+           (ws__kernel_baked(k) >> axis & 1);
+}
+
+static int compare_codes(const void *pa, const void *pb)
+{
+    const struct ws__pack_code *a = pa, *b = pb;
+
+    if (a->variant != b->variant)
+        return a->variant < b->variant ? -1 : 1;
+    for (size_t i = 0; i < a->nkey; i++)
+        if (a->key[i] != b->key[i])
+            return a->key[i] < b->key[i] ? -1 : 1;
+    return 0;
+}
+
+/* The first given comes first, and stays. */
+static int compare_given(const void *pa, const void *pb)
+{
+    const struct ws__pack_code *a = pa, *b = pb;
+    int order = compare_codes(a, b);
+
+    return order ? order : (a->binary > b->binary) - (a->binary < b->binary);
+}
+
+static int check_binary(struct ws_ctx *ctx, const struct ws__pack_plan *plan,
+                        const struct ws__pack_binary *b, uint32_t *variant)
+{
+    if (!b->workload || !b->image || !b->bytes || !b->symbol || !b->family ||
+        !b->target)
+        return ws__fail(ctx, WS_EINVAL, "binary without a part");
+    WS_TRY(check_shape(ctx, plan->c->op, b->workload));
+    for (uint32_t i = 0; i < plan->nvariant; i++)
+        if (plan->variant[i].kernel == b->candidate.kernel &&
+            ws__config_eq(&plan->variant[i].config, &b->candidate.config)) {
+            *variant = i;
+            return 0;
+        }
+    return ws__fail(ctx, WS_EINVAL, "binary of a config that is no variant");
+}
+
+static int order_binaries(struct ws_ctx *ctx, struct ws__pack_plan *plan)
+{
+    const struct ws__pack_content *c = plan->c;
+
+    plan->code = ws__alloc(ctx, c->nbinary + 1, sizeof(*plan->code));
+    if (!plan->code)
+        return WS_ENOMEM;
+    for (size_t i = 0; i < c->nbinary; i++) {
+        struct ws__pack_code *code = &plan->code[i];
+
+        code->binary = &c->binary[i];
+        WS_TRY(check_binary(ctx, plan, code->binary, &code->variant));
+        for (size_t a = 0; a < c->op->naxis; a++)
+            if (ws__pack_is_key(c->op,
+                                &c->kernel[code->binary->candidate.kernel], a))
+                code->key[code->nkey++] = code->binary->workload->axis[a];
+    }
+    qsort(plan->code, c->nbinary, sizeof(*plan->code), compare_given);
+    for (size_t i = 0; i < c->nbinary; i++)
+        if (!plan->ncode ||
+            compare_codes(&plan->code[plan->ncode - 1], &plan->code[i]))
+            plan->code[plan->ncode++] = plan->code[i];
+    return 0;
+}
+
 int ws__pack_plan_make(struct ws_ctx *ctx, const struct ws__pack_content *c,
                        struct ws__pack_plan *out)
 {
@@ -342,6 +411,7 @@ int ws__pack_plan_make(struct ws_ctx *ctx, const struct ws__pack_content *c,
     WS_TRY_DONE(make_ranges(ctx, out));
     WS_TRY_DONE(add_defaults(ctx, out));
     WS_TRY_DONE(order_entries(ctx, out));
+    WS_TRY_DONE(order_binaries(ctx, out));
     return 0;
 done:
     ws__pack_plan_clear(ctx, out);
@@ -354,5 +424,6 @@ void ws__pack_plan_clear(struct ws_ctx *ctx, struct ws__pack_plan *plan)
     ws__free(ctx, plan->item);
     ws__free(ctx, plan->dflt);
     ws__free(ctx, plan->range);
+    ws__free(ctx, plan->code);
     memset(plan, 0, sizeof(*plan));
 }

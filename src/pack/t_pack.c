@@ -132,6 +132,7 @@ static void pruning_is_no_guard(void **state)
     ws__config_default(&f->s.kernel[0], &f->s.entry[0].candidate.config);
     f->s.content.device[WS__DV_THREADS].i = 1;
     f->s.content.nentry = 1;
+    f->s.content.nbinary = 0;
     assert_int_equal(ws__pack_image(f->ctx, &f->s.content, &image, &bytes), 0);
     assert_int_equal(wsrt_open_memory(image, bytes, &p, NULL, 0), WSRT_OK);
     assert_int_equal(wsrt_pick(p, axes, &pick), WSRT_OK);
@@ -159,6 +160,7 @@ static void device_decides(void **state)
     f->s.content.device[WS__DV_THREADS].i = 32;
     refused(f, WS_ESPEC, "device_max_threads");
     f->s.content.nentry = 0;
+    f->s.content.nbinary = 0;
     assert_int_equal(ws__pack_image(f->ctx, &f->s.content, &image, &bytes), 0);
     assert_int_equal(wsrt_open_memory(image, bytes, &p, NULL, 0), WSRT_OK);
     /* The tiled default needs 64 threads, the plain kernel M <= 64. */
@@ -286,6 +288,7 @@ static void file_appears_whole_or_not(void **state)
     assert_int_equal(wsrt_open(path, &p, NULL, 0), WSRT_OK);
     /* An open pack outlives its replacement. */
     f->s.content.nentry = 1;
+    f->s.content.nbinary = 0;
     assert_int_equal(ws__pack_write(f->ctx, path, &f->s.content), 0);
     assert_int_equal(wsrt_entry_count(p), 12);
     wsrt_close(p);

@@ -4,7 +4,10 @@
  *
  * The op has every kind of axis; the kernels have every type of parameter, a
  * range, constraints on axes, on the device and on neither. sample_may_run
- * says in plain C what the constraints say, for comparisons.
+ * says in plain C what the constraints say, for comparisons. Both can be
+ * launched: the plans have every kind of argument, launches and buffers that
+ * come and go with the shape, and the second kernel is built for one N. The
+ * binaries are words that say what they were built for.
  */
 #ifndef WS_T_PACK_SAMPLE_H
 #define WS_T_PACK_SAMPLE_H
@@ -24,8 +27,11 @@ struct sample {
     struct ws__kernel kernel[2];
     struct ws__workload *workload;
     struct ws__pack_entry *entry;
+    struct ws__pack_binary *binary;
     struct ws__pack_content content;
 };
+
+enum { TENSOR_A, TENSOR_SCALE, TENSOR_C, SAMPLE_TENSORS };
 
 static const int64_t sample_tile[] = {16, 32, 64, 128, 256};
 
@@ -50,13 +56,20 @@ static inline int sample_param(struct ws_ctx *ctx, struct sample *s,
     return ws__scope_add(ctx, &k->scope, name, p->type, NULL);
 }
 
+static inline int sample_expr(struct ws_ctx *ctx, struct sample *s,
+                              const struct ws__scope *scope, const char *text,
+                              int want, struct ws__expr **out)
+{
+    static const struct ws__loc loc = {"sample.yaml", 1, 1};
+
+    return ws__expr_compile(ctx, &s->arena, text, &loc, scope, want, out);
+}
+
 static inline int sample_compile(struct ws_ctx *ctx, struct sample *s,
                                  const struct ws__scope *scope,
                                  const char *text, struct ws__expr **out)
 {
-    static const struct ws__loc loc = {"sample.yaml", 1, 1};
-
-    return ws__expr_compile(ctx, &s->arena, text, &loc, scope, WS__BOOL, out);
+    return sample_expr(ctx, s, scope, text, WS__BOOL, out);
 }
 
 /* Ends the scope of a kernel and compiles its constraints. */
@@ -153,6 +166,111 @@ static inline int sample_kernels(struct ws_ctx *ctx, struct sample *s)
     return sample_constraints(ctx, s, plain, plain_text, 1);
 }
 
+/* An argument: a tensor ("A"), a buffer ("+0"), a number with its type
+ * ("int32 M"), shared memory ("shared BM"). */
+static inline int sample_arg(struct ws_ctx *ctx, struct sample *s,
+                             struct ws__kernel *k, struct ws__launch *l,
+                             const char *text)
+{
+    struct ws__arg *a = &l->arg[l->narg++];
+    const char *space = strchr(text, ' ');
+    char word[32];
+    int want = WS__INT;
+
+    if (*text == '+') {
+        a->kind = WS__ARG_SCRATCH;
+        a->index = (size_t)(text[1] - '0');
+        return 0;
+    }
+    if (!space) {
+        a->kind = WS__ARG_TENSOR;
+        while (strcmp(s->op.tensor[a->index].name, text))
+            a->index++;
+        return 0;
+    }
+    snprintf(word, sizeof(word), "%.*s", (int)(space - text), text);
+    a->kind = strcmp(word, "shared") ? WS__ARG_VALUE : WS__ARG_SHARED;
+    if (a->kind == WS__ARG_VALUE) {
+        a->dtype = ws__dtype_parse(word);
+        want = -1;
+    }
+    return sample_expr(ctx, s, &k->scope, space + 1, want, &a->expr);
+}
+
+/* size: grid and block, "" where nothing is said. */
+static inline int sample_launch(struct ws_ctx *ctx, struct sample *s,
+                                struct ws__kernel *k, const char *entry,
+                                const char *when, const char *const *size,
+                                const char *const *arg, size_t narg)
+{
+    struct ws__launch *l = &k->launch[k->nlaunch++];
+
+    l->entry = entry;
+    if (when)
+        WS_TRY(sample_compile(ctx, s, &k->scope, when, &l->when));
+    for (int i = 0; i < 6; i++)
+        if (*size[i])
+            WS_TRY(sample_expr(ctx, s, &k->scope, size[i], WS__INT,
+                               i < 3 ? &l->grid[i] : &l->block[i - 3]));
+    for (size_t i = 0; i < narg; i++)
+        WS_TRY(sample_arg(ctx, s, k, l, arg[i]));
+    return 0;
+}
+
+static inline int sample_scratch(struct ws_ctx *ctx, struct sample *s,
+                                 struct ws__kernel *k, const char *bytes,
+                                 const char *when, bool zero)
+{
+    struct ws__scratch *b = &k->scratch[k->nscratch++];
+
+    b->name = zero ? "zeroed" : "plain";
+    b->zero = zero;
+    WS_TRY(sample_expr(ctx, s, &k->scope, bytes, WS__INT, &b->bytes));
+    return when ? sample_compile(ctx, s, &k->scope, when, &b->when) : 0;
+}
+
+static inline int sample_plans(struct ws_ctx *ctx, struct sample *s)
+{
+    static const struct ws__tensor tensor[SAMPLE_TENSORS] = {
+        [TENSOR_A] = {.name = "A", .ndim = 2, .type_axis = AXIS_T, .align = 16},
+        [TENSOR_SCALE] = {.name = "scale",
+                          .dtype = WS__DT_F32,
+                          .type_axis = -1,
+                          .align = 1},
+        [TENSOR_C] = {.name = "C",
+                      .role = WS__OUTPUT,
+                      .ndim = 2,
+                      .dtype = WS__DT_F32,
+                      .type_axis = -1,
+                      .align = 4}};
+    static const char *const size[3][6] = {{"ceil_div(N, BM)", "M", "", "BM",
+                                            "2", ""},
+                                           {"M", "", "", "64", "", ""},
+                                           {"N // 16", "M", "2", "32", "", ""}};
+    static const char *const main_arg[] = {"A",           "scale",
+                                           "C",           "+0",
+                                           "+1",          "int32 M",
+                                           "int64 -N",    "float32 SPLIT",
+                                           "bool FAST",   "bfloat16 M / N",
+                                           "float64 M",   "shared BM * 4",
+                                           "shared 1024", "uint8 7"};
+    static const char *const add_arg[] = {"+0", "C", "int32 M"};
+    static const char *const plain_arg[] = {"A", "C", "float16 0.1", "scale"};
+    struct ws__kernel *tiled = &s->kernel[0], *plain = &s->kernel[1];
+
+    memcpy(s->op.tensor, tensor, sizeof(tensor));
+    s->op.ntensor = SAMPLE_TENSORS;
+    WS_TRY(sample_scratch(ctx, s, tiled, "4 * M * N", "M > 8", true));
+    WS_TRY(sample_scratch(ctx, s, tiled, "N + 1", NULL, false));
+    WS_TRY(sample_launch(ctx, s, tiled, "main", NULL, size[0], main_arg,
+                         WS_COUNT(main_arg)));
+    WS_TRY(sample_launch(ctx, s, tiled, "add", "M > 8", size[1], add_arg,
+                         WS_COUNT(add_arg)));
+    plain->specialize = 1u << AXIS_N;
+    return sample_launch(ctx, s, plain, "only", NULL, size[2], plain_arg,
+                         WS_COUNT(plain_arg));
+}
+
 static inline bool sample_may_run(const struct sample *s, uint32_t kernel,
                                   const struct ws__config *c,
                                   const int64_t *axis)
@@ -234,6 +352,58 @@ static inline int sample_entries(struct sample *s, size_t n, uint64_t seed)
     return 0;
 }
 
+static inline int sample_binary(struct ws_ctx *ctx, struct sample *s,
+                                const struct ws__candidate *c,
+                                const struct ws__workload *w)
+{
+    static const char *const symbol[2][2] = {{"main_1", "add_1"}, {"only_1"}};
+    struct ws__pack_binary *b = &s->binary[s->content.nbinary++];
+    struct ws__buf text;
+    int rc;
+
+    ws__buf_init(&text, ctx, 4096);
+    ws__buf_puts(&text, s->kernel[c->kernel].name);
+    ws__buf_puts(&text, " ");
+    rc = ws__config_print(&text, &s->kernel[c->kernel], &c->config);
+    if (rc >= 0)
+        rc = ws__buf_printf(&text, " T=%d", (int)w->axis[AXIS_T]);
+    if (rc >= 0 && c->kernel)
+        rc = ws__buf_printf(&text, " N=%d", (int)w->axis[AXIS_N]);
+    *b = (struct ws__pack_binary){.candidate = *c,
+                                  .workload = w,
+                                  .image = rc < 0 ? NULL
+                                                  : ws__arena_strdup(&s->arena,
+                                                                     text.data),
+                                  .bytes = text.len,
+                                  .symbol = symbol[c->kernel],
+                                  .family = "cuda",
+                                  .target = "sm_90"};
+    ws__buf_free(&text);
+    return b->image ? 0 : WS_ENOMEM;
+}
+
+/* Of every entry, and of the defaults for the entries' shapes. */
+static inline int sample_binaries(struct ws_ctx *ctx, struct sample *s)
+{
+    size_t n = s->content.nentry;
+
+    s->binary = ws__arena_alloc(&s->arena, 3 * n + 1, sizeof(*s->binary));
+    if (!s->binary)
+        return WS_ENOMEM;
+    s->content.binary = s->binary;
+    for (size_t i = 0; i < n; i++)
+        WS_TRY(sample_binary(ctx, s, &s->entry[i].candidate, &s->workload[i]));
+    for (size_t i = 0; i < 2 * n; i++) {
+        struct ws__candidate c;
+
+        memset(&c, 0, sizeof(c));
+        c.kernel = i % 2;
+        ws__config_default(&s->kernel[c.kernel], &c.config);
+        WS_TRY(sample_binary(ctx, s, &c, &s->workload[i / 2]));
+    }
+    return 0;
+}
+
 /* Freed by sample_free, also after a failure. */
 static inline int sample_make(struct ws_ctx *ctx, struct sample *s, size_t n,
                               uint64_t seed)
@@ -249,6 +419,7 @@ static inline int sample_make(struct ws_ctx *ctx, struct sample *s, size_t n,
     s->strings.arena = &s->arena;
     WS_TRY(sample_op(ctx, s));
     WS_TRY(sample_kernels(ctx, s));
+    WS_TRY(sample_plans(ctx, s));
     WS_TRY(sample_entries(s, n, seed));
     s->content = (struct ws__pack_content){.op = &s->op,
                                            .kernel = s->kernel,
@@ -260,7 +431,7 @@ static inline int sample_make(struct ws_ctx *ctx, struct sample *s, size_t n,
     s->content.device[WS__DV_THREADS].i = 1024;
     s->content.device[WS__DV_SHARED].i = 49152;
     s->content.device[WS__DV_VECTOR].i = 16;
-    return 0;
+    return sample_binaries(ctx, s);
 }
 
 static inline void sample_free(struct sample *s)
