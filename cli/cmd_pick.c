@@ -22,6 +22,59 @@ static const char *how_text(enum wsrt_how how)
     }
 }
 
+/* What a pick is launched from. */
+struct binary {
+    struct wsrt_image image;
+    bool have, scratch_known;
+    uint64_t scratch_bytes;
+};
+
+static struct binary find_binary(const struct wsrt_pack *p, const int64_t *axes,
+                                 const struct wsrt_pick *pick)
+{
+    struct binary b = {.have = false};
+    uint32_t image;
+
+    b.have = wsrt_pick_image(p, pick, axes, &image) == WSRT_OK &&
+             wsrt_image(p, image, &b.image) == WSRT_OK;
+    b.scratch_known =
+        wsrt_scratch_bytes(p, pick, axes, &b.scratch_bytes) == WSRT_OK;
+    return b;
+}
+
+/* "cuda sm_90, 12345 bytes" */
+static void print_image(const struct wsrt_image *m)
+{
+    printf("%s%s%s, %zu bytes", m->family, *m->target ? " " : "", m->target,
+           m->bytes);
+}
+
+static void print_binary(const struct wsrt_pack *p, const int64_t *axes,
+                         const struct wsrt_pick *pick)
+{
+    const struct binary b = find_binary(p, axes, pick);
+
+    printf("  binary: ");
+    if (b.have)
+        print_image(&b.image);
+    else
+        printf(wsrt_image_count(p) ? "none for this shape"
+                                   : "the pack carries none");
+    if (b.scratch_known && b.scratch_bytes)
+        printf("; scratch: %llu bytes", (unsigned long long)b.scratch_bytes);
+    printf("\n");
+}
+
+static json_t *image_json(const struct wsrt_image *m)
+{
+    json_t *j = json_object();
+
+    cli_put(j, "family", cli_text(m->family));
+    cli_put(j, "target", cli_text(m->target));
+    cli_put(j, "bytes", json_integer((json_int_t)m->bytes));
+    return j;
+}
+
 static json_t *params_json(const struct wsrt_pack *p, uint32_t variant)
 {
     json_t *j = json_object();
@@ -67,6 +120,7 @@ static void print(const struct wsrt_pack *p, const int64_t *axes,
     } else {
         printf("\n  default: no tuned choice may run this shape\n");
     }
+    print_binary(p, axes, pick);
 }
 
 static json_t *axes_json(const struct wsrt_pack *p, const int64_t *axes)
@@ -87,12 +141,17 @@ static json_t *pick_json(const struct wsrt_pack *p, const int64_t *axes,
 {
     json_t *j = json_object();
     uint32_t k = wsrt_variant_kernel(p, pick->variant);
+    const struct binary b = find_binary(p, axes, pick);
 
     cli_put(j, "shape", axes_json(p, axes));
     cli_put(j, "kernel", cli_text(wsrt_kernel_name(p, k)));
     cli_put(j, "variant", json_integer(pick->variant));
     cli_put(j, "parameters", params_json(p, pick->variant));
     cli_put(j, "how", cli_text(how_text(pick->how)));
+    cli_put(j, "binary", b.have ? image_json(&b.image) : json_null());
+    cli_put(j, "scratch_bytes",
+            b.scratch_known ? json_integer((json_int_t)b.scratch_bytes)
+                            : json_null());
     if (pick->how == WSRT_DEFAULT)
         return j;
     cli_put(j, "tuned_shape", axes_json(p, wsrt_entry_axes(p, pick->entry)));
@@ -173,9 +232,33 @@ static int answer(struct cli *c, const struct wsrt_pack *p, const int64_t *axes)
     return EXIT_DONE;
 }
 
+/* All that the pack has. */
+static int list_binaries(struct cli *c, const struct wsrt_pack *p)
+{
+    json_t *list = json_array();
+    struct wsrt_image m;
+
+    for (uint32_t i = 0; wsrt_image(p, i, &m) == WSRT_OK; i++)
+        json_array_append_new(list, image_json(&m));
+    if (c->json)
+        return cli_json(c, json_pack("{s:o}", "binaries", list));
+    json_decref(list);
+    for (uint32_t i = 0; wsrt_image(p, i, &m) == WSRT_OK; i++) {
+        print_image(&m);
+        printf("\n");
+    }
+    if (!wsrt_image_count(p))
+        printf("the pack carries no binaries: programs compile its sources\n");
+    return EXIT_DONE;
+}
+
 static int run(struct cli *c, int argc, char **argv)
 {
-    const struct cli_opt opts[] = {{NULL, NULL, NULL, CLI_FLAG, NULL}};
+    bool binaries = false;
+    const struct cli_opt opts[] = {{"binaries", NULL,
+                                    "list the binaries that the pack carries",
+                                    CLI_FLAG, &binaries},
+                                   {NULL, NULL, NULL, CLI_FLAG, NULL}};
     const char *pos[1 + MAX_AXES];
     int64_t axes[MAX_AXES] = {0};
     struct wsrt_pack *p;
@@ -190,7 +273,8 @@ static int run(struct cli *c, int argc, char **argv)
         return cli_usage(c, "a pack is written by 'wavesmith tune --out'",
                          "cannot use '%s': %s", pos[0],
                          reason[0] ? reason : wsrt_status_text(rc));
-    rc = cli_pack_axes(c, p, pos + 1, npos - 1, axes);
+    rc = binaries ? list_binaries(c, p)
+                  : cli_pack_axes(c, p, pos + 1, npos - 1, axes);
     if (rc < 0)
         rc = answer(c, p, axes);
     wsrt_close(p);
@@ -199,7 +283,8 @@ static int run(struct cli *c, int argc, char **argv)
 
 const struct cli_cmd cli_cmd_pick = {
     "pick", "PACK AXIS=VALUE ...", "ask a pack for a shape",
-    "Prints the choice, how it was reached and the time measured. Such as\n"
+    "Prints the choice, how it was reached, the time measured, and what it is\n"
+    "launched from. Such as\n"
     "'wavesmith pick gemm.wspack M=16 N=4096 K=4096' (or M=16,N=4096,K=4096);\n"
     "an axis with a default (a type: the first) may be left out. Exit code 1 "
     "if no\nvariant may run the shape, or none was right there.",

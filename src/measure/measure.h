@@ -40,6 +40,20 @@ const struct ws__device_info *ws__measure_device(struct ws__measure *m);
  * on error. */
 int ws__measure_fits(struct ws__measure *m, const struct ws__candidate *c,
                      uint32_t workload, char reason[256]);
+/* A candidate built to be kept (measure_image.c). */
+struct ws__image {
+    const struct ws__candidate *candidate;
+    uint32_t workload; /* its values are compiled in */
+    /* What came of it; built.image NULL: nothing. */
+    struct ws__built built;
+    const char **symbol; /* by launch of the kernel; NULL: not in the image */
+};
+/* Fills in the images that the device has to give: none of members whose
+ * drivers compile sources themselves, none of recorded ones. What does not
+ * build is said in the log. Errors are those of memory and of being stopped. */
+int ws__measure_images(struct ws__measure *m, struct ws__image *list, size_t n);
+void ws__image_clear(struct ws_ctx *ctx, struct ws__image *image);
+
 /* Slots of device variables for spaces and constraints (WS__MAX_SLOTS). */
 void ws__measure_vars(struct ws__measure *m, const struct ws__kernel *k,
                       uint32_t workload, union wsrt_value *vars);

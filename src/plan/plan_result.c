@@ -318,15 +318,17 @@ static int bar_shapes(struct ws_spec *spec, struct ws__arena *a,
 static int write_pack(struct ws_spec *spec, struct ws__arena *a,
                       const char *path, const struct ws__outcome *o,
                       const struct ws_tune_result *r,
-                      const struct ws__identity *id)
+                      const struct ws__identity *id, struct ws__measure *m)
 {
     struct ws__spec *s = spec->s;
+    struct ws__pack_images images;
     struct ws__pack_entry *e = ws__arena_alloc(a, o->n, sizeof(*e));
     struct ws__pack_content c = {.op = s->op,
                                  .kernel = s->kernel,
                                  .nkernel = s->nkernel,
                                  .entry = e};
     const char **texts = NULL;
+    int rc;
 
     if (!e)
         return WS_ENOMEM;
@@ -345,7 +347,11 @@ static int write_pack(struct ws_spec *spec, struct ws__arena *a,
     WS_TRY(pack_texts(spec, a, o, r, id, &texts));
     c.text = texts;
     WS_TRY(ws__plan_ready(spec, a, &c));
-    return ws__pack_write(spec->ctx, path, &c);
+    rc = ws__plan_images(spec, m, a, id->family, &c, &images);
+    if (rc >= 0)
+        rc = ws__pack_write(spec->ctx, path, &c);
+    ws__plan_images_free(spec->ctx, &images);
+    return rc;
 }
 
 static int has_best(const struct ws__outcome *o)
@@ -401,7 +407,8 @@ static void fill_recorded(const struct ws__recorded *rec, const char *path,
 
 int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
                     const struct ws__outcome *o, const struct ws__identity *id,
-                    const struct ws__recorded *rec, struct ws_tune_result **out)
+                    const struct ws__recorded *rec, struct ws__measure *m,
+                    struct ws_tune_result **out)
 {
     struct ws_ctx *ctx = spec->ctx;
     struct result *res = ws__alloc(ctx, 1, sizeof(*res));
@@ -438,7 +445,7 @@ int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
     res->r.store = ws__arena_strdup(a, store);
     if (opts->pack && has_best(o)) {
         /* What was measured is told even if the pack cannot be written. */
-        res->r.pack_status = write_pack(spec, a, opts->pack, o, &res->r, id);
+        res->r.pack_status = write_pack(spec, a, opts->pack, o, &res->r, id, m);
         if (!res->r.pack_status)
             res->r.pack = ws__arena_strdup(a, opts->pack);
     }

@@ -374,7 +374,7 @@ static int make_result(struct tune *t, struct ws_tune_result **out)
         rc = 0;
     if (!rc)
         rc = ws__tune_result(t->spec, t->o, &t->outcome, id,
-                             t->rec ? &rec : NULL, out);
+                             t->rec ? &rec : NULL, t->m, out);
     ws__free(t->ctx, oracle);
     return rc;
 }

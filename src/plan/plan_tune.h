@@ -15,15 +15,28 @@ struct ws__recorded {
 };
 
 /* Rows, and the pack if opts->pack names one and anything is right. id: who
- * answered; rec: NULL if it was measured. */
+ * answered; rec: NULL if it was measured; m: who builds the pack's binaries,
+ * or NULL. */
 int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
                     const struct ws__outcome *o, const struct ws__identity *id,
-                    const struct ws__recorded *rec,
+                    const struct ws__recorded *rec, struct ws__measure *m,
                     struct ws_tune_result **out);
 
 /* plan_ready.c: the ready-made kernels that a pack's choices and defaults
  * need, as its blobs, in the arena. */
 int ws__plan_ready(struct ws_spec *spec, struct ws__arena *a,
                    struct ws__pack_content *c);
+
+/* plan_image.c: what a pack's choices and defaults are launched from, as its
+ * binaries. `out` holds the bytes, to be freed after the pack is written, also
+ * after a failure. m NULL: there are none. */
+struct ws__pack_images {
+    struct ws__image *image;
+    size_t n;
+};
+int ws__plan_images(struct ws_spec *spec, struct ws__measure *m,
+                    struct ws__arena *a, const char *family,
+                    struct ws__pack_content *c, struct ws__pack_images *out);
+void ws__plan_images_free(struct ws_ctx *ctx, struct ws__pack_images *images);
 
 #endif

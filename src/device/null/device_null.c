@@ -447,6 +447,34 @@ static int compile(struct null_device *d, const struct ws__build *b,
     return 0;
 }
 
+/* What can be loaded is the source; its entries have their own names, which
+ * follow the list of pointers to them. */
+static int keep_image(struct null_device *d, const struct ws__build *b,
+                      struct ws__built *out)
+{
+    size_t bytes = b->nentry * sizeof(char *);
+    char *at;
+
+    for (size_t i = 0; i < b->nentry; i++)
+        bytes += strlen(b->entry[i]) + 1;
+    out->image = ws__strdup(d->ctx, b->source);
+    out->symbol = ws__alloc(d->ctx, 1, bytes);
+    if (!out->image || !out->symbol) {
+        ws__built_free(d->ctx, out);
+        return WS_ENOMEM;
+    }
+    out->image_bytes = strlen(b->source) + 1;
+    out->nsymbol = b->nentry;
+    at = (char *)(out->symbol + b->nentry);
+    for (size_t i = 0; i < b->nentry; i++) {
+        size_t n = strlen(b->entry[i]) + 1;
+
+        out->symbol[i] = memcpy(at, b->entry[i], n);
+        at += n;
+    }
+    return 0;
+}
+
 static int null_build(void *dev, const struct ws__build *b,
                       struct ws__built *out)
 {
@@ -465,6 +493,8 @@ static int null_build(void *dev, const struct ws__build *b,
         return WS_ENOMEM;
     ws__arena_init(&m->arena, d->ctx);
     rc = compile(d, b, m);
+    if (rc >= 0 && b->want_image)
+        rc = keep_image(d, b, out);
     if (rc < 0) {
         free_module(d, m);
         return rc;
