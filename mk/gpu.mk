@@ -15,4 +15,10 @@ $(B)/tests/gpu/%: $(B)/tests/gpu/%.o $(B)/libwavesmith.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# A user's program: the runtime and nothing else.
+$(B)/tests/gpu/launch: $(B)/tests/gpu/launch.o $(B)/libwsrt.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ -ldl -lm -o $@
+test-build: $(B)/tests/gpu/launch
+
 .PHONY: portable

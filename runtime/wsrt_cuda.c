@@ -30,7 +30,9 @@ enum {
     CUDA_ATTR_SHARED_OPTIN = 97,
     CUDA_FUNC_SHARED = 1,  /* static bytes a block */
     CUDA_FUNC_DYNAMIC = 8, /* most dynamic bytes a block */
-    CUDA_CAPTURE_RELAXED = 2
+    CUDA_CAPTURE_RELAXED = 2,
+    CUDA_CAPTURE_IMPLICIT = 906 /* the default stream, while another one is
+                                   captured that waits for it */
 };
 
 /* Bytes of a block, static and dynamic, that no function has to ask for. */
@@ -316,7 +318,8 @@ static int is_current(struct wsrt_exec *e, void *stream, const struct words *w)
         return cuda_refuse(w, WSRT_EARG,
                            "another context is current than at opening");
     error = e->driver.stream_is_capturing(stream, &status);
-    if (error)
+    status = status || error == CUDA_CAPTURE_IMPLICIT;
+    if (error && !status)
         return cuda_failed(e, w, error, "ask the stream", "");
     if (status)
         return cuda_refuse(w, WSRT_ECAPTURE,

@@ -30,6 +30,23 @@ FAKE_EXPORT void (*const fake_functions[])(void) = {CU_FUNCTIONS(WS_X)
                                                         CU_OPTIONAL(WS_X)};
 #undef WS_X
 
+/* What the runtime (runtime/wsrt_cuda.c) and programs that launch from packs
+ * call beside that. */
+#define RUNTIME_FUNCTIONS(X)                                                   \
+    X(CtxGetCurrent, , (cu_context *))                                         \
+    X(CtxGetDevice, , (cu_device *))                                           \
+    X(ModuleLoadData, , (cu_module *, const void *))                           \
+    X(FuncLoad, , (cu_function))                                               \
+    X(StreamIsCapturing, , (cu_stream, cu_enum *))                             \
+    X(ThreadExchangeStreamCaptureMode, , (cu_enum *))                          \
+    X(GraphGetNodes, , (cu_graph, void **, size_t *))                          \
+    X(MemcpyHtoD, _v2, (cu_ptr, const void *, size_t))                         \
+    X(MemcpyDtoH, _v2, (void *, cu_ptr, size_t))                               \
+    X(MemsetD32, _v2, (cu_ptr, unsigned, size_t))
+#define WS_X(name, suffix, args) FAKE_EXPORT int cu##name##suffix args;
+RUNTIME_FUNCTIONS(WS_X)
+#undef WS_X
+
 #define MAX_DEVICES 8
 #define CAPTURING 900 /* CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
 #define SPOILED 901   /* CUDA_ERROR_STREAM_CAPTURE_INVALIDATED */
@@ -102,6 +119,9 @@ static struct memory *memories;
 static struct cu_context_s primary[MAX_DEVICES];
 static struct cu_stream_s default_stream;
 static _Thread_local cu_context current;
+/* How captures and this thread's calls get along. */
+enum { MODE_GLOBAL, MODE_THREAD, MODE_RELAXED };
+static _Thread_local cu_enum capture_mode;
 
 static unsigned long long used_bytes(void)
 {
@@ -193,7 +213,8 @@ static bool spoil(void)
     for (const struct live *l = lives; l; l = l->next) {
         cu_stream s = (cu_stream)(uintptr_t)l->handle;
 
-        if (l->kind == FAKE_STREAM && s->capture)
+        if (l->kind == FAKE_STREAM && s->capture &&
+            capture_mode != MODE_RELAXED)
             any = s->spoiled = true;
     }
     return any;
@@ -1096,4 +1117,85 @@ int cuLaunchKernel(cu_function f, unsigned gx, unsigned gy, unsigned gz,
     if (!fill_params(&o, f->kernel, params))
         return CU__E_INVALID_VALUE;
     return enqueue(s, &o);
+}
+
+/* ---- for the runtime ---------------------------------------------------- */
+
+int cuCtxGetCurrent(cu_context *c)
+{
+    BEGIN();
+    *c = current;
+    return 0;
+}
+
+int cuCtxGetDevice(cu_device *d)
+{
+    BEGIN_CONTEXT();
+    *d = current->device;
+    return 0;
+}
+
+int cuModuleLoadData(cu_module *out, const void *image)
+{
+    return cuModuleLoadDataEx(out, image, 0, NULL, NULL);
+}
+
+int cuFuncLoad(cu_function f)
+{
+    BEGIN_CONTEXT();
+    return is_function(f) ? 0 : CU__E_INVALID_HANDLE;
+}
+
+int cuStreamIsCapturing(cu_stream s, cu_enum *status)
+{
+    BEGIN_CONTEXT();
+    if (s)
+        CHECK(FAKE_STREAM, s);
+    *status = s && s->capture ? 1 + s->spoiled : 0;
+    return 0;
+}
+
+int cuThreadExchangeStreamCaptureMode(cu_enum *mode)
+{
+    cu_enum old = capture_mode;
+
+    BEGIN();
+    if (*mode > MODE_RELAXED)
+        return CU__E_INVALID_VALUE;
+    capture_mode = *mode;
+    *mode = old;
+    return 0;
+}
+
+/* Counts them only. */
+int cuGraphGetNodes(cu_graph g, void **node, size_t *n)
+{
+    BEGIN_CONTEXT();
+    CHECK(FAKE_GRAPH, g);
+    *n = 0;
+    for (const struct op *o = g->ops.first; o; o = o->next)
+        ++*n;
+    return node ? CU__E_INVALID_VALUE : 0;
+}
+
+/* Those that wait are the others on the default stream. */
+int cuMemcpyHtoD_v2(cu_ptr to, const void *from, size_t n)
+{
+    int e = cuMemcpyHtoDAsync_v2(to, from, n, NULL);
+
+    return e ? e : drain(&default_stream);
+}
+
+int cuMemcpyDtoH_v2(void *to, cu_ptr from, size_t n)
+{
+    int e = cuMemcpyDtoHAsync_v2(to, from, n, NULL);
+
+    return e ? e : drain(&default_stream);
+}
+
+int cuMemsetD32_v2(cu_ptr to, unsigned v, size_t n)
+{
+    int e = cuMemsetD32Async(to, v, n, NULL);
+
+    return e ? e : drain(&default_stream);
 }
