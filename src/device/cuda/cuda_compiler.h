@@ -84,8 +84,8 @@ int ws__cuda_pch_begin(struct ws__cuda_compiler *c, struct ws__hash prefix,
 void ws__cuda_pch_end(struct ws__cuda_compiler *c, nvrtc_program p,
                       const struct ws__cuda_run *run, struct ws__hash prefix,
                       bool compiled);
-/* The error that is set was its fault. */
-void ws__cuda_pch_give_up(struct ws__cuda_compiler *c);
+/* Not here: no more of it, and no error. */
+void ws__cuda_pch_give_up(struct ws__cuda_compiler *c, const char *why);
 
 /* cuda_program.c: compiles once. plain_names: ask for the names of entries
  * that are no expressions, too. WS_EBUILD: *words are the compiler's (NULL: it

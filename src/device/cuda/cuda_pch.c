@@ -233,7 +233,7 @@ int ws__cuda_pch_begin(struct ws__cuda_compiler *c, struct ws__hash prefix,
     if (!temp && c->ctx->err.code == WS_ENOMEM)
         return WS_ENOMEM;
     if (!temp) {
-        ws__cuda_pch_give_up(c); /* no folder to write to */
+        ws__cuda_pch_give_up(c, c->ctx->err.message);
         return 0;
     }
     run->pch = WS__CUDA_PCH_MAKE;
@@ -279,10 +279,9 @@ void ws__cuda_pch_end(struct ws__cuda_compiler *c, nvrtc_program p,
     unlink(path);
 }
 
-void ws__cuda_pch_give_up(struct ws__cuda_compiler *c)
+void ws__cuda_pch_give_up(struct ws__cuda_compiler *c, const char *why)
 {
-    ws__log(c->ctx, WS_LOG_DEBUG, "no precompiled headers: %s",
-            c->ctx->err.message);
+    ws__log(c->ctx, WS_LOG_DEBUG, "no precompiled headers: %s", why);
     ws__error_clear(c->ctx);
     ws__cuda_pch_drop(&c->pch);
     c->pch.off = true;

@@ -368,10 +368,12 @@ static int run_hoisted(struct ws__cuda_compiler *c, const struct ws__build *b,
     WS_TRY(ws__cuda_pch_begin(c, prefix, &run));
     rc = run_once(c, b, target, &run, prefix, out, words);
     if (run.pch != WS__CUDA_PCH_NONE && mentions_pch(*words)) {
+        /* It failed by that, or did without and would each time. */
+        if (rc == WS_EBUILD || run.pch == WS__CUDA_PCH_USE)
+            ws__cuda_pch_give_up(c, *words);
         ws__free(c->ctx, *words);
         *words = NULL;
         if (rc == WS_EBUILD) {
-            ws__cuda_pch_give_up(c);
             run.pch = WS__CUDA_PCH_NONE;
             rc = run_once(c, b, target, &run, prefix, out, words);
         }

@@ -681,6 +681,74 @@ static void no_room_for_headers(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* A file that cannot be read any more. */
+static void lost_headers(void **state)
+{
+    struct state *s = *state;
+    char dir[] = "/tmp/ws-t-cuda-pch-XXXXXX";
+    struct ws__cuda_compiler *plain;
+    struct ws__cuda_code code;
+    int null;
+
+    NEED(s);
+    if (!s->c->ninclude || !s->c->api.GetPCHCreateStatus)
+        SKIP("no headers of a CUDA toolkit, or NVRTC before 12.8");
+    plain = s->c;
+    s->c = open_cached(s, dir);
+    works(s, HEAVY K, "k", "_Z1kPf");
+    works(s, HEAVY K "\n", "k", "_Z1kPf");
+    assert_true(s->c->pch.fd >= 0);
+    null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    assert_true(null >= 0);
+    assert_true(dup2(null, s->c->pch.fd) >= 0);
+    close(null);
+    assert_int_equal(compile(s, HEAVY K "\n\n", "k", &code), 0);
+    assert_null(code.log);
+    assert_true(s->c->pch.off);
+    ws__cuda_code_free(s->ctx, &code);
+    close_cached(s->c, dir);
+    s->c = plain;
+}
+
+static int pch_status(nvrtc_program p)
+{
+    (void)p;
+    return 0;
+}
+
+/* What is allocated around a run, without the runs. */
+static int pch_torture_body(struct ws_ctx *ctx, void *user)
+{
+    struct ws__cuda_compiler c = {.ctx = ctx, .pch = {.fd = -1}};
+    struct ws__cuda_hoisted h = {.text = NULL};
+    struct ws__cuda_run run = {.pch_option = NULL};
+    int rc;
+
+    c.api.GetPCHCreateStatus = pch_status;
+    WS_TRY(ws__cuda_cache_open(ctx, user, 0, &c.cache));
+    rc = ws__cuda_hoist(&c, HEAVY K, &h);
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        rc = ws__cuda_pch_begin(&c, h.prefix, &run);
+        assert_true(rc < 0 || !run.pch_option == !i);
+    }
+    ws__free(ctx, run.pch_option);
+    ws__free(ctx, h.text);
+    ws__cuda_cache_close(c.cache);
+    return rc;
+}
+
+static void pch_torture(void **state)
+{
+    char dir[] = "/tmp/ws-t-cuda-pch-XXXXXX", path[100];
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_true(t_torture(pch_torture_body, dir) > 5);
+    snprintf(path, sizeof(path), "%s/cubin", dir);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 static void hoisting(void **state)
 {
     static const struct {
@@ -797,6 +865,8 @@ int main(void)
         cmocka_unit_test(cached),
         cmocka_unit_test(heavy_headers),
         cmocka_unit_test(no_room_for_headers),
+        cmocka_unit_test(lost_headers),
+        cmocka_unit_test(pch_torture),
         cmocka_unit_test(hoisting),
         cmocka_unit_test(lines),
         cmocka_unit_test(torture),
