@@ -32,6 +32,7 @@
     __kernel __attribute__((reqd_work_group_size(x, y, z)))
 #define WS_DEVICE static inline
 #define WS_GLOBAL __global
+#define WS_ALIGNED(n) __attribute__((aligned(n)))
 #define WS_SHARED __attribute__((aligned(16))) __local
 #define WS_SHARED_PTR __local
 #define WS_CONSTANT __constant
@@ -245,6 +246,7 @@ WS_DEVICE float ws_vsum_16(float16 v)
     extern "C" __global__ __launch_bounds__((x) * (y) * (z))
 #define WS_DEVICE static __device__ __forceinline__
 #define WS_GLOBAL
+#define WS_ALIGNED(n) __align__(n)
 #define WS_SHARED __shared__ __align__(16)
 #define WS_SHARED_PTR
 #define WS_CONSTANT static __constant__

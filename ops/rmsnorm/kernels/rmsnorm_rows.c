@@ -44,7 +44,7 @@ WS_DEVICE void store(WS_GLOBAL ws_T *p, vec x, int n, int aligned)
     if (n >= VEC && aligned) {
         ws_vstore_global_T(VEC, p, x);
     } else {
-        float v[VEC];
+        WS_ALIGNED(16) float v[VEC];
 
         ws_vstore_f32(VEC, v, x);
         WS_UNROLL_ALL
