@@ -16,7 +16,7 @@ $(FAKE_LIBS):
 	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,defs $^ -ldl -o $@
 
 # What runs on them, also when it is built alone.
-$(filter %/t_device %/t_cuda_faults,$(TESTS)): | $(FAKE_LIBS)
+$(filter %/t_device %/t_kernels %/t_cuda_faults,$(TESTS)): | $(FAKE_LIBS)
 test-build: $(FAKE_LIBS)
 fakecuda: $(FAKE_LIBS)
 

@@ -5,8 +5,9 @@
  * and of its t_shapes.yaml has a valid default and enough valid configs on a
  * CPU and on a GPU; for random configs the launch plan can be made and the
  * final text names every parameter and includes nothing. With the OpenCL
- * device: the default and random configs on the awkward shapes of
- * t_shapes.yaml get the verdict ok.
+ * device, and as CUDA C on a GPU or on the driver of tests/fakecuda: the
+ * default and random configs on the awkward shapes of t_shapes.yaml get the
+ * verdict ok.
  */
 #include "base/t_base.h"
 
@@ -16,6 +17,7 @@
 #include "reference/reference.h"
 #include "space/space.h"
 #include "spec/spec.h"
+#include "tests/fakecuda/t_fakecuda.h"
 
 #define ENOUGH 30   /* configs, so that a search has something to search */
 #define WORKLOADS 8 /* looked at of a list, spread over it */
@@ -182,8 +184,9 @@ static void ask(struct ws__measure *m, const struct ws__spec *s,
     ws__buf_free(&b);
 }
 
+/* And `random` configs beside the default. */
 static void ask_shape(struct ws__measure *m, const struct ws__spec *s,
-                      uint32_t kernel, uint32_t w)
+                      uint32_t kernel, uint32_t w, size_t random)
 {
     const struct ws__kernel *k = &s->kernel[kernel];
     struct ws__config c[PER_SHAPE + 1];
@@ -195,18 +198,18 @@ static void ask_shape(struct ws__measure *m, const struct ws__spec *s,
     ws__rng_seed(&rng, SEED + w);
     ws__measure_vars(m, k, w, vars);
     must(ws__space_new(ctx, k, vars, true, true, &space), k->name);
-    must(ws__space_sample(space, &rng, PER_SHAPE, c, &got), k->name);
+    must(ws__space_sample(space, &rng, random, c, &got), k->name);
     ws__config_default(k, &c[got]);
     for (size_t i = 0; i <= got; i++)
         ask(m, s, kernel, w, &c[i]);
     ws__space_free(space);
 }
 
-static int check_results(struct ws__spec *s)
+static int check_results(struct ws__spec *s, const char *device, size_t random)
 {
-    static const struct ws__measure_opts opts = {.device = "opencl",
-                                                 .cache = WS__CACHE_WARM,
-                                                 .seed = 4};
+    const struct ws__measure_opts opts = {.device = device,
+                                          .cache = WS__CACHE_WARM,
+                                          .seed = 4};
     struct ws__measure *m = NULL;
     int rc;
 
@@ -218,22 +221,37 @@ static int check_results(struct ws__spec *s)
     must(rc, s->op->name);
     for (uint32_t k = 0; k < s->nkernel; k++)
         for (uint32_t w = 0; w < s->nworkload; w++)
-            ask_shape(m, s, k, w);
+            ask_shape(m, s, k, w, random);
     ws__measure_close(m);
     return 0;
 }
 
-static void results(void **state)
+static void results_on(const char *device, size_t random)
 {
-    (void)state;
     for (size_t i = 0; ws__native_table[i]; i++) {
         struct ws__spec *s = load_op(i);
-        int rc = check_results(s);
+        int rc = check_results(s, device, random);
 
         ws__spec_free(s);
         if (rc < 0)
             SKIP("%s", ws_ctx_error(ctx)->message);
     }
+}
+
+static void results_on_opencl(void **state)
+{
+    (void)state;
+    results_on("opencl", PER_SHAPE);
+}
+
+static void results_on_cuda(void **state)
+{
+    bool fake = t_fakecuda_if_none();
+
+    (void)state;
+    if (fake)
+        printf("# no CUDA device: a fake driver runs the kernels\n");
+    results_on("cuda", fake ? 1 : PER_SHAPE);
 }
 
 static int setup(void **state)
@@ -254,7 +272,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spaces),
-        cmocka_unit_test(results),
+        cmocka_unit_test(results_on_opencl),
+        cmocka_unit_test(results_on_cuda),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
