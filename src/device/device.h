@@ -48,7 +48,7 @@ struct ws__build {
     const char *const *option;
     size_t noption;
     enum ws__dialect dialect;
-    const char *const *entry; /* kernels that must exist */
+    const char *const *entry; /* kernels that must exist; launches name them */
     size_t nentry;
     /* The launches that will follow: what resources are asked for. With
      * `rehearse`, so that members that compile at the first launch do it now,

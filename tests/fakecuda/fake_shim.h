@@ -25,21 +25,25 @@ typedef unsigned long uint64_t, uintptr_t;
 #define __noinline__ __attribute__((noinline))
 #define __align__(n) __attribute__((aligned(n)))
 #define __launch_bounds__(...)
-#define __global__ \
-    __attribute__((noinline, used, visibility("default")))
+#define __global__ __attribute__((noinline, used, visibility("default")))
 #define __grid_constant__
 #define __shared__ static
 
 #define FAKE_VEC(T, name)                                                      \
-    struct name##2 {                                                           \
+    struct name##2                                                             \
+    {                                                                          \
         T x, y;                                                                \
-    } __attribute__((aligned(2 * sizeof(T))));                                 \
-    struct name##3 {                                                           \
+    }                                                                          \
+    __attribute__((aligned(2 * sizeof(T))));                                   \
+    struct name##3                                                             \
+    {                                                                          \
         T x, y, z;                                                             \
     };                                                                         \
-    struct name##4 {                                                           \
+    struct name##4                                                             \
+    {                                                                          \
         T x, y, z, w;                                                          \
-    } __attribute__((aligned(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T))));       \
+    }                                                                          \
+    __attribute__((aligned(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T))));         \
     static inline name##2 make_##name##2(T x, T y)                             \
     {                                                                          \
         return {x, y};                                                         \
@@ -284,8 +288,7 @@ static inline float fake_widen(unsigned short h)
         return fake_bits<float>(sign | 0x7f800000u | m << 13);
     if (exp)
         return fake_bits<float>(sign | (exp + 112) << 23 | m << 13);
-    return fake_bits<float>(sign |
-                            fake_bits<unsigned>((float)m * 0x1p-24f));
+    return fake_bits<float>(sign | fake_bits<unsigned>((float)m * 0x1p-24f));
 }
 static inline unsigned short fake_narrow(float f)
 {
@@ -298,8 +301,8 @@ static inline unsigned short fake_narrow(float f)
     if (u >= 0x477ff000u)
         return (unsigned short)(sign | 0x7c00);
     if (u < 0x38800000u) /* a subnormal: the addition rounds */
-        return (unsigned short)(
-            sign | (fake_bits<unsigned>(a + 0.5f) - 0x3f000000u));
+        return (unsigned short)(sign |
+                                (fake_bits<unsigned>(a + 0.5f) - 0x3f000000u));
     u += 0xfff + (u >> 13 & 1);
     return (unsigned short)(sign | ((u - 0x38000000u) >> 13));
 }
