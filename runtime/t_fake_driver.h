@@ -48,6 +48,7 @@ static struct fake {
     int fail_at; /* 1: the next; 0: none */
     void *context;
     int capturing, mode, optin;
+    int implicit; /* another stream is captured that waits for this one */
     int module, loaded_while; /* live ones; those loaded while captured */
     int unloads;
     int (*on_load)(void);
@@ -197,8 +198,8 @@ static int fake_memset_d32_async(uint64_t address, unsigned value, size_t n,
 static int fake_stream_is_capturing(void *stream, int *status)
 {
     (void)stream;
-    *status = fake.capturing;
-    return fake_call();
+    *status = fake.implicit ? 0 : fake.capturing;
+    return fake.implicit ? 906 : fake_call();
 }
 
 static int fake_exchange_mode(int *mode)

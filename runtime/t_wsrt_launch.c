@@ -409,6 +409,9 @@ static void captured(void **state)
                      WSRT_ECAPTURE);
     assert_non_null(strstr(reason, "captured"));
     assert_int_equal(wsrt_prepare_all(f->e, STREAM, NULL, 0), WSRT_ECAPTURE);
+    fake.implicit = 1;
+    assert_int_equal(wsrt_prepare_all(f->e, NULL, NULL, 0), WSRT_ECAPTURE);
+    fake.implicit = 0;
     assert_int_equal(fake.module, 0);
     fake.capturing = 0;
     assert_int_equal(wsrt_prepare(f->e, &pick, axis, STREAM, NULL, 0), WSRT_OK);

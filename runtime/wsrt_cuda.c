@@ -24,17 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    CUDA_ATTR_MAJOR = 75,
-    CUDA_ATTR_MINOR = 76,
-    CUDA_ATTR_SHARED_OPTIN = 97,
-    CUDA_FUNC_SHARED = 1,  /* static bytes a block */
-    CUDA_FUNC_DYNAMIC = 8, /* most dynamic bytes a block */
-    CUDA_CAPTURE_RELAXED = 2,
-    CUDA_CAPTURE_IMPLICIT = 906 /* the default stream, while another one is
-                                   captured that waits for it */
-};
-
 /* Bytes of a block, static and dynamic, that no function has to ask for. */
 #define CUDA_SHARED_PLAIN (48 * 1024)
 

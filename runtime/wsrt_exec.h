@@ -12,6 +12,18 @@
 
 #include "wsrt_format.h"
 
+/* What the driver calls so; compared with its header by t_cuda_abi. */
+enum {
+    CUDA_ATTR_MAJOR = 75,
+    CUDA_ATTR_MINOR = 76,
+    CUDA_ATTR_SHARED_OPTIN = 97,
+    CUDA_FUNC_SHARED = 1,  /* static bytes a block */
+    CUDA_FUNC_DYNAMIC = 8, /* most dynamic bytes a block */
+    CUDA_CAPTURE_RELAXED = 2,
+    CUDA_CAPTURE_IMPLICIT = 906 /* the default stream, while another one is
+                                   captured that waits for it */
+};
+
 struct wsrt_exec {
     const struct wsrt_pack *pack;
     struct wsrt_cuda_driver driver;

@@ -1,6 +1,7 @@
 /*
  * t_cuda_abi.c: our declarations of CUDA's driver, of NVRTC and of NVML
- * against the toolkit's headers.
+ * against the toolkit's headers; those of the runtime, too, whose table of
+ * functions (wsrt.h) has pointers and numbers in the place of their types.
  *
  * All of it is compared by the compiler: every constant and error by its
  * value, every function by its whole type. For that our names of their types
@@ -14,6 +15,7 @@
 
 #include "device/cuda/cuda_api.h"
 #include "device/cuda/cuda_nvrtc.h"
+#include "runtime/wsrt_exec.h"
 
 #include "tests/conformance/cuda_headers.h"
 
@@ -27,7 +29,61 @@
                                                 result args),                  \
                    #name);
 
+/* Field, name after cu, arguments in our words for their types. */
+#define RUNTIME_FUNCTIONS(X)                                                   \
+    X(ctx_get_current, CtxGetCurrent, (cu_context *))                          \
+    X(ctx_get_device, CtxGetDevice, (cu_device *))                             \
+    X(device_get_attribute, DeviceGetAttribute, (int *, cu_enum, cu_device))   \
+    X(module_load_data, ModuleLoadData, (cu_module *, const void *))           \
+    X(module_unload, ModuleUnload, (cu_module))                                \
+    X(module_get_function, ModuleGetFunction,                                  \
+      (cu_function *, cu_module, const char *))                                \
+    X(func_get_attribute, FuncGetAttribute, (int *, cu_enum, cu_function))     \
+    X(func_set_attribute, FuncSetAttribute, (cu_function, cu_enum, int))       \
+    X(launch_kernel, LaunchKernel,                                             \
+      (cu_function, unsigned, unsigned, unsigned, unsigned, unsigned,          \
+       unsigned, unsigned, cu_stream, void **, void **))                       \
+    X(memset_d32_async, MemsetD32Async, (cu_ptr, unsigned, size_t, cu_stream)) \
+    X(stream_is_capturing, StreamIsCapturing, (cu_stream, cu_enum *))          \
+    X(thread_exchange_capture_mode, ThreadExchangeStreamCaptureMode,           \
+      (cu_enum *))                                                             \
+    X(get_error_name, GetErrorName, (cu_enum, const char **))                  \
+    X(func_load, FuncLoad, (cu_function))
+
+#define cu_device int
+#define cu_ptr uint64_t
+#define cu_context void *
+#define cu_module void *
+#define cu_function void *
+#define cu_stream void *
+#define cu_enum int
+#define WS_X(field, name, args)                                                \
+    _Static_assert(__builtin_types_compatible_p(                               \
+                       __typeof__(((struct wsrt_cuda_driver *)0)->field),      \
+                       int(*) args),                                           \
+                   #field);
+RUNTIME_FUNCTIONS(WS_X)
+#undef WS_X
+#undef cu_device
+#undef cu_ptr
+#undef cu_context
+#undef cu_module
+#undef cu_function
+#undef cu_stream
+#undef cu_enum
+
 #ifdef HAVE_CUDA_H
+#define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)
+SAME(CUDA_ATTR_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+SAME(CUDA_ATTR_MINOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+SAME(CUDA_ATTR_SHARED_OPTIN,
+     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+SAME(CUDA_FUNC_SHARED, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+SAME(CUDA_FUNC_DYNAMIC, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+SAME(CUDA_CAPTURE_RELAXED, CU_STREAM_CAPTURE_MODE_RELAXED);
+SAME(CUDA_CAPTURE_IMPLICIT, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+SAME(0, CU_STREAM_CAPTURE_STATUS_NONE);
+
 #define WS_X(name, theirs, value) _Static_assert((value) == (theirs), #theirs);
 CU_CONSTANTS(WS_X)
 #undef WS_X
@@ -57,6 +113,9 @@ SAME_SIZE(cu_enum, CUstreamCaptureMode);
 #define WS_X(name, suffix, args) SAME_TYPE(cu##name##suffix, unsigned, args)
 CU_FUNCTIONS(WS_X)
 CU_OPTIONAL(WS_X)
+#undef WS_X
+#define WS_X(field, name, args) SAME_TYPE(cu##name, unsigned, args)
+RUNTIME_FUNCTIONS(WS_X)
 #undef WS_X
 #undef cu_device
 #undef cu_ptr
