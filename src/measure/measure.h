@@ -10,7 +10,7 @@
 
 struct ws__measure_opts {
     const char *device;   /* as ws__device_open; NULL: default */
-    unsigned builders;    /* workers that build; 0: processors, at most 8 */
+    unsigned builders;    /* workers that build; 0: processors, at most 16 */
     unsigned ref_threads; /* 0: processors */
     enum ws__cache_mode cache; /* DEFAULT: the op's, else cold */
     /* Time-outs. 0: 60 s to build; to run 20 s, less where a right candidate's

@@ -23,7 +23,7 @@
 #define WS__POISON_OLD 0x5a5a5a5au   /* what kernels may look for */
 #define WS__MAX_MODULES 64
 #define WS__BUILD_BUCKETS 1024
-#define WS__MAX_BUILDERS 8
+#define WS__MAX_BUILDERS 16
 #define WS__KILLS 3 /* of a worker, from outside, that are borne */
 #define WS__AHEAD 2 /* questions whose inputs are prepared before they come */
 #define WS__REFERENCE_LIMIT_NS 600000000000ull

@@ -855,7 +855,7 @@ static void says_what_to_install(void **state)
 {
     struct ws_ctx *ctx = t_ctx(NULL);
     struct ws__device_list list;
-    bool seen = false;
+    bool seen = false, any = false;
 
     (void)state;
     if (!ws__device_find("opencl"))
@@ -867,11 +867,15 @@ static void says_what_to_install(void **state)
             assert_false(list.item[i].usable);
             assert_non_null(strstr(list.item[i].reason, "pocl-opencl-icd"));
             seen = true;
+        } else if (!strncmp(list.item[i].name, "opencl:", 7)) {
+            any = true;
         }
     unsetenv("OCL_ICD_VENDORS");
-    assert_true(seen);
     ws__free(ctx, list.item);
     ws_ctx_free(ctx);
+    if (any)
+        SKIP("the loader finds OpenCL drivers in other ways, too");
+    assert_true(seen);
 }
 
 static void a_worker_that_dies_is_an_entry(void **state)
