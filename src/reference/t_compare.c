@@ -498,7 +498,8 @@ static void test_integers(void **state)
 }
 
 /* Rows with gaps, and columns that are not neighbours. */
-/* Larger than what is compared in one piece: the report is that of the whole. */
+/* Larger than what is compared in one piece: the report is that of the whole.
+ */
 static void test_large(void **state)
 {
     enum { ROWS = 700, COLS = 1031, ALL = ROWS * COLS };
