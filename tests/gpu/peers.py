@@ -24,7 +24,7 @@ def ours(base):
                  for r in single if r["question"]["effort"] != 0] or
                 [min(int(r["trial"]["wall_ns"]) for r in screened)])
     return {"rows": screened, "all": len(rows), "search_s": (end - begin) / 1e9,
-            "whole_s": seconds(base + ".seconds")}
+            "whole_s": seconds(base + ".seconds"), "shares": shares(base)}
 
 
 def seconds(path):
@@ -49,6 +49,18 @@ def rate(n, s):
 def median_ms(values):
     values = [v for v in values if v]
     return f"{statistics.median(values):.3g} ms" if values else "-"
+
+
+def shares(base):
+    """Of our whole tune, as it says itself (docs/measuring.md)."""
+    try:
+        with open(base + ".json") as f:
+            said = json.load(f).get("throughput") or {}
+    except (OSError, ValueError):
+        return "-"
+    return ", ".join(f"{step} {100 * share:.0f} %"
+                     for step, share in said.get("steps", {}).items()
+                     if share >= 0.01) or "-"
 
 
 def verdicts(rows):
@@ -121,11 +133,12 @@ def steps(pairs):
     print("\n## Where a trial's time goes (medians)\n\n"
           "Ours builds ahead in other processes; `spent` is verifying, timing "
           "and looking again.\n\n| workload | ours: build | ours: spent "
-          "| Kernel Tuner: compile | verify | benchmark |\n"
-          "|---|---|---|---|---|---|")
+          "| ours: the whole tune | Kernel Tuner: compile | verify "
+          "| benchmark |\n|---|---|---|---|---|---|---|")
     for w, o, v, _ in pairs:
         line([w, median_ms([r["trial"]["build_ns"] / 1e6 for r in o["rows"]]),
-              median_ms([r["trial"]["spent_ns"] / 1e6 for r in o["rows"]])]
+              median_ms([r["trial"]["spent_ns"] / 1e6 for r in o["rows"]]),
+              o["shares"]]
              + ([median_ms(v[k]) for k in
                  ("compile_ms", "verify_ms", "benchmark_ms")]
                 if v else ["-"] * 3))

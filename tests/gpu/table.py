@@ -173,6 +173,26 @@ samples; *thrown away* are samples while it was slowed.
                   f"| {slowed} |")
 
 
+def shares(out, sides):
+    """What the tool says of its time (docs/measuring.md)."""
+    rows = []
+    for op in OPS:
+        for name, suffix in sides:
+            side = read_side(out, op, suffix)
+            said = side["tune"].get("throughput") if side else None
+            if said:
+                steps = ", ".join(f"{step} {100 * share:.0f} %"
+                                  for step, share in said["steps"].items()
+                                  if share >= 0.01)
+                rows.append(f"| {op} | {name} "
+                            f"| {said['trials_a_minute']:.0f} "
+                            f"| {100 * said['run_share']:.0f} % | {steps} |")
+    if rows:
+        print("\n| op | side | trials a minute, as the tool counts "
+              "| time in launches | steps |\n|---|---|---|---|---|")
+        print("\n".join(rows))
+
+
 def configs(out, sides):
     print("\n| op | workload | side | what differs from the default |\n"
           "|---|---|---|---|")
@@ -195,6 +215,7 @@ def main():
         sys.exit(f"table.py: no tunes in {out}")
     choices(out, sides)
     rates(out, sides)
+    shares(out, sides)
     configs(out, sides)
 
 
