@@ -37,10 +37,17 @@ says "a compiler that does not compile" "does not even compile an empty source" 
 mkdir -p "$tmp/alone" "$tmp/blind"
 ln -sf "$(realpath "$fake")/libcuda.so.1" "$tmp/alone/"
 ln -sf "$(realpath "$fake")/libcuda.so.1" "$(realpath "$fake")/libnvrtc.so.13" "$tmp/blind/"
-if [[ $found == *libnvrtc.so* ]] || compgen -G '/usr/local/cuda*/lib64/libnvrtc.so*' >/dev/null; then
-    echo "ok no compiler # SKIP: this machine has one"
+# A toolkit that is here is covered up, where we may.
+hidden() {
+    unshare -m bash -c 'for d in /usr/local/cuda*; do
+        if [ -d "$d" ] && [ ! -L "$d" ]; then mount -t tmpfs none "$d" || exit 99; fi; done
+        exec "$@"' hidden "$@"
+}
+compgen -G '/usr/local/cuda*' >/dev/null || hidden() { "$@"; }
+if grep libnvrtc <<<"$found" | grep -qv /usr/local/cuda || ! hidden true 2>/dev/null; then
+    echo "ok no compiler # SKIP: this machine has one that cannot be hidden"
 else
-    expect "no compiler" 0 env LD_LIBRARY_PATH="$tmp/alone" "$ws" devices
+    expect "no compiler" 0 hidden env LD_LIBRARY_PATH="$tmp/alone" "$ws" devices
     check "it is named" grep -q "^cuda  *not usable: .*libnvrtc.so.13: cannot open.*CUDA toolkit" "$tmp/out"
 fi
 if [[ $found == *libnvidia-ml.so.1* || -e /usr/local/nvidia/lib64/libnvidia-ml.so.1 ]]; then
