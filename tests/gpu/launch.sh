@@ -8,9 +8,10 @@
 #
 # Leaves OUT/launch.json and OUT/launch-binaries.txt. The program comes with
 # `make portable`; elsewhere: make B=BUILD BUILD/tests/gpu/launch. BUDGET: of
-# the tune (120 trials); SEED. The first GPU is used.
+# the tune (120 trials); SEED; BATCHES: of calls that are timed (201; 0: none).
+# The first GPU is used.
 set -u
-[ $# -ge 2 ] || { sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 2; }
 build=$1 out=$2 pack=${3:-} dev=${4:-cuda:0}
 cd "$(dirname "$0")/../.." || exit 2
 mkdir -p "$out"
@@ -24,7 +25,7 @@ if [ -z "$pack" ]; then
 fi
 "$ws" pick "$pack" --binaries | tee "$out/launch-binaries.txt" | tail -n 3
 program=$build/tests/gpu/launch
-"$program" "$pack" >"$out/launch.json"
+"$program" "$pack" "${BATCHES:-201}" >"$out/launch.json"
 rc=$?
 cat "$out/launch.json"
 echo "failures: $rc"
