@@ -260,6 +260,81 @@ static int write_sample(struct ws_ctx *ctx, void *user)
     return rc;
 }
 
+/* One of each candidate and set of compiled-in values; equal images once. */
+static void binaries(void **state)
+{
+    struct fixture *f = *state;
+    size_t bytes, distinct = 0;
+    struct wsrt_image m;
+    struct wsrt_pack *p;
+    void *image;
+
+    for (size_t i = 0; i < f->s.content.nbinary; i++) {
+        size_t k = 0;
+
+        while (k < i && strcmp(f->s.binary[k].image, f->s.binary[i].image))
+            k++;
+        distinct += k == i;
+    }
+    assert_true(distinct > 4 && distinct < f->s.content.nbinary);
+    assert_int_equal(ws__pack_image(f->ctx, &f->s.content, &image, &bytes), 0);
+    assert_int_equal(wsrt_open_memory(image, bytes, &p, NULL, 0), WSRT_OK);
+    assert_int_equal(wsrt_image_count(p), distinct);
+    wsrt_close(p);
+    ws__free(f->ctx, image);
+    /* The same bytes for all: one image, and as many binaries. */
+    for (size_t i = 0; i < f->s.content.nbinary; i++) {
+        f->s.binary[i].image = "12345678";
+        f->s.binary[i].bytes = 8;
+    }
+    assert_int_equal(ws__pack_image(f->ctx, &f->s.content, &image, &bytes), 0);
+    assert_int_equal(wsrt_open_memory(image, bytes, &p, NULL, 0), WSRT_OK);
+    assert_int_equal(wsrt_image_count(p), 1);
+    assert_int_equal(wsrt_image(p, 0, &m), WSRT_OK);
+    assert_int_equal(m.bytes, 8);
+    assert_string_equal(m.data, "12345678");
+    wsrt_close(p);
+    ws__free(f->ctx, image);
+}
+
+static void bad_binaries(void **state)
+{
+    struct fixture *f = *state;
+    struct ws__pack_binary keep = f->s.binary[0];
+
+    f->s.binary[0].bytes = 0;
+    refused(f, WS_EINVAL, "without a part");
+    f->s.binary[0] = keep;
+    f->s.binary[0].candidate.config.at[0] ^= 1;
+    f->s.binary[0].candidate.config.at[1] ^= 1;
+    refused(f, WS_EINVAL, "no variant");
+    f->s.binary[0] = keep;
+}
+
+/* A plan that no device could run is no plan; the pack is one all the same. */
+static void no_plan(void **state)
+{
+    struct fixture *f = *state;
+    int64_t axes[SAMPLE_AXES] = {
+        [AXIS_M] = 64, [AXIS_T] = WS__DT_F32, [AXIS_K] = 4096, [AXIS_N] = 1024};
+    struct wsrt_pack *p;
+    struct wsrt_pick pick;
+    uint64_t scratch;
+    void *image;
+    size_t bytes;
+
+    f->s.kernel[0].launch[0].arg[7].dtype = WS__DT_I32; /* of a float */
+    f->s.content.nentry = 0;
+    f->s.content.nbinary = 0;
+    assert_int_equal(ws__pack_image(f->ctx, &f->s.content, &image, &bytes), 0);
+    assert_int_equal(wsrt_open_memory(image, bytes, &p, NULL, 0), WSRT_OK);
+    assert_int_equal(wsrt_pick(p, axes, &pick), WSRT_OK);
+    assert_int_equal(wsrt_variant_kernel(p, pick.variant), 0);
+    assert_int_equal(wsrt_scratch_bytes(p, &pick, axes, &scratch), WSRT_EPLAN);
+    wsrt_close(p);
+    ws__free(f->ctx, image);
+}
+
 static void no_memory(void **state)
 {
     char dir[] = "/tmp/t_pack.XXXXXX", path[64];
@@ -386,6 +461,9 @@ int main(void)
         TEST(bad_arguments),
         cmocka_unit_test(no_memory),
         TEST(blobs_are_kept),
+        TEST(binaries),
+        TEST(bad_binaries),
+        TEST(no_plan),
         TEST(file_appears_whole_or_not),
         TEST(no_space_no_file),
     };

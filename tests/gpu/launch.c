@@ -481,7 +481,8 @@ static void start(struct run *r, const char *path, char *name, int n)
     must(cu.device_name(name, n, device), "ask for its name");
     must(cu.retain(&context, device), "make a context");
     must(cu.set_current(context), "use the context");
-    must(cu.stream_create(&r->stream, 1), "make a stream");
+    /* One that waits for the default stream, where copies and fills go. */
+    must(cu.stream_create(&r->stream, 0), "make a stream");
     if (wsrt_exec_open_cuda(r->pack, NULL, &r->exec, reason, sizeof(reason)))
         die("%s: %s", path, reason);
     printf("{\"device\": \"%s\",\n \"binaries\": %u", name,
