@@ -16,7 +16,7 @@
 
 #include "wsrt.h"
 
-#define FAKE_ERROR 209
+#define FAKE_ERROR 999
 #define FAKE_ARGS 16
 #define FAKE_LAUNCHES 8
 #define FAKE_FUNCTIONS 256

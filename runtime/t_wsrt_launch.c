@@ -458,6 +458,24 @@ static void one_prepares(void **state)
     assert_int_equal(wsrt_prepare_all(f->e, STREAM, NULL, 0), WSRT_OK);
 }
 
+static int other_gpu(void)
+{
+    fake.on_load = NULL;
+    return 209;
+}
+
+static void for_another_gpu(void **state)
+{
+    struct fixture *f = *state;
+    char reason[200] = "";
+
+    fake.on_load = other_gpu;
+    assert_int_equal(wsrt_prepare_all(f->e, STREAM, reason, sizeof(reason)),
+                     WSRT_ENOIMAGE);
+    assert_non_null(strstr(reason, "for sm_90 on a device of compute "
+                                   "capability 9.0"));
+}
+
 static void foreign_context(void **state)
 {
     struct fixture *f = *state;
@@ -656,6 +674,7 @@ int main(void)
         TEST(captured),
         TEST(loads_once),
         TEST(one_prepares),
+        TEST(for_another_gpu),
         TEST(foreign_context),
         TEST(opening),
         TEST(without_binaries),

@@ -236,10 +236,11 @@ WSRT_API int wsrt_exec_driver_error(const struct wsrt_exec *e);
 /*
  * Loads the binary of a pick for this shape; what is loaded already costs
  * nothing. Refused with WSRT_ECAPTURE while `stream`, where the launches will
- * go, is being captured. Captures of other streams are left alone. One thread
- * at a time (a second gets WSRT_EBUSY); launches may go on meanwhile. Other
- * shapes of the same variant are ready with it unless something else is
- * compiled in for them.
+ * go, is being captured; WSRT_ENOIMAGE: the pack has no binary for this shape,
+ * or the driver says that it is for another GPU. Captures of other streams are
+ * left alone. One thread at a time (a second gets WSRT_EBUSY); launches may go
+ * on meanwhile. Other shapes of the same variant are ready with it unless
+ * something else is compiled in for them.
  */
 WSRT_API int wsrt_prepare(struct wsrt_exec *e, const struct wsrt_pick *pick,
                           const int64_t *axes, void *stream, char *reason,

@@ -233,7 +233,8 @@ static int load_image(struct wsrt_exec *e, uint32_t image,
         return WSRT_OK;
     e->module[image] = NULL;
     atomic_store_explicit(&e->error, error, memory_order_relaxed);
-    return cuda_refuse(w, WSRT_EDRIVER,
+    return cuda_refuse(w,
+                       error == CUDA_NO_BINARY ? WSRT_ENOIMAGE : WSRT_EDRIVER,
                        "cannot load the binary for %s on a device of compute "
                        "capability %d.%d: %s (%d)",
                        target, e->major, e->minor,

@@ -20,6 +20,7 @@ enum {
     CUDA_FUNC_SHARED = 1,  /* static bytes a block */
     CUDA_FUNC_DYNAMIC = 8, /* most dynamic bytes a block */
     CUDA_CAPTURE_RELAXED = 2,
+    CUDA_NO_BINARY = 209,       /* what is loaded is for another GPU */
     CUDA_CAPTURE_IMPLICIT = 906 /* the default stream, while another one is
                                    captured that waits for it */
 };
