@@ -18,7 +18,8 @@
 
 #define DEFAULT_BUDGET_TRIALS 100u
 #define DEFAULT_STRATEGY "hill"
-#define PARALLEL 4u /* questions asked ahead for each device */
+#define PARALLEL 4u       /* questions asked ahead for each device... */
+#define PARALLEL_AHEAD 8u /* ...and where building goes on beside timing */
 
 struct tune {
     struct ws_ctx *ctx;
@@ -221,13 +222,18 @@ static int search(struct tune *t, const char *strategy)
         .fits = t->m ? fits : is_recorded,
         .fits_user = t,
     };
+    /* A fleet has questions enough; a processor builds before it times. */
+    const bool ahead =
+        t->m && ndevice(t->o) == 1 && !t->ev.ops->identity(t->ev.self)->is_cpu;
     struct ws__engine_opts eo = {
         .strategy = strategy,
         .seed = t->o->seed,
         .budget_trials = t->o->budget_trials,
         .budget_ns = t->o->budget_ns,
         .parallel = t->o->parallel ? t->o->parallel
+                    : ahead        ? PARALLEL_AHEAD
                                    : PARALLEL * (unsigned)ndevice(t->o),
+        .ahead = ahead,
         .progress = t->o->progress ? on_progress : NULL,
         .user = t,
     };

@@ -97,15 +97,17 @@ static int tell_all(struct ws__engine *e, size_t n, bool *useful)
     return 0;
 }
 
-/* Answers, tells, forgets the batch. */
-static int run_batch(struct ws__engine *e, size_t n, bool *useful)
+/* Answers, tells, forgets the batch; `more` questions behind it are announced
+ * and move to its place. */
+static int run_batch(struct ws__engine *e, size_t n, size_t more, bool *useful)
 {
     size_t answered;
-    int rc = ws__engine_batch(e, e->pending, n, &answered);
+    int rc = ws__engine_batch(e, e->pending, n, more, &answered);
 
     if (rc >= 0)
         rc = tell_all(e, n, useful);
-    ws__pending_clear(e, e->pending, n);
+    ws__pending_clear(e, e->pending, rc < 0 ? n + more : n);
+    memmove(e->pending, e->pending + n, more * sizeof(*e->pending));
     return rc;
 }
 
@@ -146,7 +148,7 @@ static int ask_defaults(struct ws__engine *e)
             ws__pending_clear(e, e->pending, n);
             return rc;
         }
-        WS_TRY(run_batch(e, n, &useful));
+        WS_TRY(run_batch(e, n, 0, &useful));
     } while (w < e->p->nworkload && !out_of_time(e));
     return 0;
 }
@@ -187,12 +189,13 @@ static size_t count_fresh(const struct ws__engine *e, size_t n)
     return fresh;
 }
 
-/* Asks for a batch: its size, and *end if the strategy has no more. */
+/* Asks for a batch behind the *n questions that are there, and counts it in;
+ * *end if the strategy has no more. */
 static int ask_batch(struct ws__engine *e, size_t *n, bool *end)
 {
-    size_t want = e->opts->parallel ? e->opts->parallel : 1;
+    size_t want = *n + (e->opts->parallel ? e->opts->parallel : 1);
 
-    for (*n = 0; *n < want && affordable(e, count_fresh(e, *n));) {
+    while (!*end && *n < want && affordable(e, count_fresh(e, *n))) {
         struct ws__question q = {.effort = WS__SCREEN};
         int rc = e->ops->ask(e->state, &q.a, &q.workload);
 
@@ -220,24 +223,30 @@ static bool is_spent(const struct ws__engine *e)
 
 static int screen(struct ws__engine *e)
 {
-    size_t idle = 0;
+    size_t idle = 0, n = 0;
     bool end = false;
 
     e->stage = "search";
-    while (!end && !is_spent(e) && idle < IDLE_MAX) {
+    while (!(end && !n) && !is_spent(e) && idle < IDLE_MAX) {
         bool useful = false;
-        size_t n = 0;
+        size_t now = n;
         int rc = ws__check_stop(e->ctx);
 
-        if (rc >= 0)
+        if (rc >= 0 && !now) {
+            rc = ask_batch(e, &n, &end);
+            now = n;
+        }
+        if (rc >= 0 && e->opts->ahead)
             rc = ask_batch(e, &n, &end);
         if (rc < 0) {
             ws__pending_clear(e, e->pending, n);
             return rc;
         }
-        WS_TRY(run_batch(e, n, &useful));
-        idle = useful ? 0 : idle + n;
+        WS_TRY(run_batch(e, now, n - now, &useful));
+        idle = useful ? 0 : idle + now;
+        n -= now;
     }
+    ws__pending_clear(e, e->pending, n);
     return 0;
 }
 
@@ -245,8 +254,8 @@ static int prepare(struct ws__engine *e)
 {
     size_t room = e->p->nworkload;
 
-    if (e->opts->parallel > room)
-        room = e->opts->parallel;
+    if (2 * (size_t)e->opts->parallel + 2 > room)
+        room = 2 * (size_t)e->opts->parallel + 2;
     e->next_id = 1;
     e->work = ws__alloc(e->ctx, e->p->nworkload, sizeof(*e->work));
     e->pending = ws__alloc(e->ctx, room, sizeof(*e->pending));

@@ -84,9 +84,10 @@ int ws__pending_make(struct ws__engine *e, const struct ws__question *q,
 int ws__pending_invalid(struct ws__engine *e, const struct ws__question *q,
                         const char *why, struct ws__pending *batch, size_t n);
 /* Answers a batch in order; each is in table and journal before the next.
- * On failure *answered says how many were. */
+ * `more` questions behind it are only announced. On failure *answered says how
+ * many were. */
 int ws__engine_batch(struct ws__engine *e, struct ws__pending *batch, size_t n,
-                     size_t *answered);
+                     size_t more, size_t *answered);
 void ws__pending_clear(struct ws__engine *e, struct ws__pending *batch,
                        size_t n);
 

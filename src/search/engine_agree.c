@@ -46,7 +46,7 @@ static int judge(struct ws__engine *e, const struct ws__candidate *c, size_t w,
     if (*stopped)
         return UNKNOWN;
     WS_TRY(ws__pending_make(e, &q, &p, 0));
-    rc = ws__engine_batch(e, &p, 1, &answered);
+    rc = ws__engine_batch(e, &p, 1, 0, &answered);
     known = answered ? verdict_of(p.ready) : UNKNOWN;
     ws__pending_clear(e, &p, 1);
     if (rc < 0 && rc != WS_EMISS && !ws__engine_may_stop(e, rc))

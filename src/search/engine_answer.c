@@ -352,10 +352,10 @@ static int announce(struct ws__engine *e, const struct ws__pending *batch,
 }
 
 int ws__engine_batch(struct ws__engine *e, struct ws__pending *batch, size_t n,
-                     size_t *answered)
+                     size_t more, size_t *answered)
 {
     *answered = 0;
-    WS_TRY(announce(e, batch, n));
+    WS_TRY(announce(e, batch, n + more));
     for (; *answered < n; ++*answered) {
         WS_TRY(ws__check_stop(e->ctx));
         WS_TRY(answer_one(e, &batch[*answered]));

@@ -195,7 +195,7 @@ static int answer_all(struct finals *f, size_t n)
     size_t at = 0, done;
 
     while (at < n && !f->stopped) {
-        int rc = ws__engine_batch(f->e, f->batch + at, n - at, &done);
+        int rc = ws__engine_batch(f->e, f->batch + at, n - at, 0, &done);
 
         at += done;
         if (rc == WS_EMISS && !f->e->ev->ops->live) {

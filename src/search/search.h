@@ -77,7 +77,10 @@ struct ws__engine_opts {
                                count with what their answers took */
     unsigned parallel;      /* questions asked ahead, >= 1. A run resumed with
                                another number may ask other questions */
-    unsigned finalists;     /* candidates confirmed a workload; 0: 3 */
+    bool ahead; /* ask for as many again before the first are answered, so that
+                   the evaluator works on them meanwhile: what is told comes
+                   that much later. Likewise part of what is asked */
+    unsigned finalists; /* candidates confirmed a workload; 0: 3 */
     void (*progress)(void *user, const struct ws__progress *p);
     void *user;
 };

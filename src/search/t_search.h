@@ -146,7 +146,8 @@ struct t_world {
     int stop_code;
     unsigned fail_one_in; /* configs that do not compile; 0: none */
     bool default_fails, noisy, overrated;
-    bool once; /* stop_at: only that answer, once */
+    bool once;  /* stop_at: only that answer, once */
+    bool ahead; /* of the engine's options */
     unsigned unfit_one_in;
     uint64_t asked[T_LOG]; /* ids, in order */
     size_t prefetched;
@@ -361,7 +362,8 @@ static inline int t_world_run(struct t_world *w, const char *strategy,
     struct ws__engine_opts o = {.strategy = strategy,
                                 .seed = w->p.seed,
                                 .budget_trials = budget,
-                                .parallel = parallel};
+                                .parallel = parallel,
+                                .ahead = w->ahead};
 
     return ws__engine_run(&w->p, &ev, &j, &run, &o, out);
 }

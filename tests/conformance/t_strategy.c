@@ -104,18 +104,21 @@ static void assert_no_repeats(const struct t_journal *j)
         }
 }
 
-static void check_resume(const struct ws__strategy_ops *ops, unsigned parallel)
+static void check_resume(const struct ws__strategy_ops *ops, unsigned parallel,
+                         bool ahead)
 {
     struct ws__outcome whole, part;
     struct ws_ctx *ca, *cb;
     size_t total;
 
     make(&one, &ca, 9);
+    one.ahead = ahead;
     assert_int_equal(t_world_run(&one, ops->name, 40, parallel, &whole), 0);
     assert_no_repeats(&one.journal);
     total = one.answers;
     for (size_t k = 1; k <= total + 1; k++) {
         make(&two, &cb, 9);
+        two.ahead = ahead;
         two.stop_at = k;
         assert_int_equal(t_world_run(&two, ops->name, 40, parallel, &part), 0);
         assert_int_equal(part.stopped, k <= total ? WS_ECANCEL : 0);
@@ -140,8 +143,9 @@ static void test_resume(void **state)
     (void)state;
     EACH_STRATEGY(ops)
     {
-        check_resume(ops, 1);
-        check_resume(ops, 4);
+        check_resume(ops, 1, false);
+        check_resume(ops, 4, false);
+        check_resume(ops, 3, true);
     }
 }
 
@@ -181,20 +185,21 @@ static void test_exhaust(void **state)
     (void)state;
     EACH_STRATEGY(ops)
     for (size_t v = 0; v < WS_COUNT(values); v++)
-        for (unsigned fail = 0; fail < 2; fail++) {
+        for (unsigned fail = 0; fail < 4; fail++) {
             struct ws__outcome out;
             struct ws_ctx *ctx = t_ctx(NULL);
 
             t_world_init(&one, ctx, 2, 2, values[v], true);
-            one.fail_one_in = fail;
-            one.default_fails = fail;
+            one.fail_one_in = fail % 2;
+            one.default_fails = fail % 2;
+            one.ahead = fail / 2;
             assert_int_equal(t_world_run(&one, ops->name, 0, 4, &out), 0);
             assert_int_equal(out.stopped, 0);
             assert_no_repeats(&one.journal);
             /* Nothing is valid on workload 1. */
             assert_false(out.choice[1].have_default);
             assert_false(out.choice[1].have_best);
-            assert_int_equal(out.choice[0].have_best, !fail);
+            assert_int_equal(out.choice[0].have_best, !(fail % 2));
             ws__outcome_clear(ctx, &out);
             t_world_free(&one);
             ws_ctx_free(ctx);
