@@ -143,6 +143,19 @@ static json_t *throughput_json(const struct ws_throughput *t)
     return j;
 }
 
+/* How many binaries a pack that was just written carries. */
+static uint32_t pack_binaries(const char *path)
+{
+    struct wsrt_pack *p;
+    uint32_t n;
+
+    if (!path || wsrt_open(path, &p, NULL, 0) != WSRT_OK)
+        return 0;
+    n = wsrt_image_count(p);
+    wsrt_close(p);
+    return n;
+}
+
 static int print_json(struct cli *c, const struct ws_tune_result *r)
 {
     json_t *rows = json_array(), *j = json_object();
@@ -152,6 +165,7 @@ static int print_json(struct cli *c, const struct ws_tune_result *r)
     cli_put(j, "device", cli_text(r->device));
     cli_put(j, "store", cli_text(r->store));
     cli_put(j, "pack", cli_text(r->pack));
+    cli_put(j, "pack_binaries", json_integer(pack_binaries(r->pack)));
     cli_put(j, "trials", json_integer((json_int_t)r->trials));
     cli_put(j, "reused", json_integer((json_int_t)r->reused));
     cli_put(j, "filtered", json_integer((json_int_t)r->filtered));
@@ -171,6 +185,16 @@ static int print_json(struct cli *c, const struct ws_tune_result *r)
 static const char *label(const struct ws_tune_row *r)
 {
     return r->name[0] ? r->name : r->workload;
+}
+
+static void print_pack(const char *path)
+{
+    unsigned n = pack_binaries(path);
+
+    printf("pack:  %s", path);
+    if (n)
+        printf(" (%u %s)", n, n == 1 ? "binary" : "binaries");
+    printf("\n");
 }
 
 static void print_row(const struct ws_tune_row *r, int width, bool recorded)
@@ -372,7 +396,7 @@ static void print_table(const struct ws_tune_result *r, size_t nkernel)
     print_throughput(&r->throughput);
     printf("store: %s\n", r->store);
     if (r->pack)
-        printf("pack:  %s\n", r->pack);
+        print_pack(r->pack);
 }
 
 static bool any_right(const struct ws_tune_result *r)

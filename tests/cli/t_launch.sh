@@ -11,6 +11,7 @@ fake=$(realpath "$build/tests/fakecuda")
 tune() { LD_LIBRARY_PATH=$fake "$ws" tune gemm --device cuda:0 --workloads "$tmp/shapes.yaml" --store "$tmp/s.db" "$@"; }
 
 expect "a tune writes a pack" 0 tune --budget 2 --out "$tmp/p.wspack"
+check "and says that it has binaries" grep -q 'wspack (.* binar' "$tmp/out"
 expect "it has binaries" 0 "$ws" pick "$tmp/p.wspack" --binaries
 check "for the device" out_has "cuda sm_90, "
 expect "and says which a shape takes" 0 "$ws" pick "$tmp/p.wspack" --json M=4,N=32,K=64
