@@ -90,6 +90,10 @@ void fake_report(void)
 
     if (!f)
         return;
+    if (state.dead) { /* nobody can release anything any more */
+        fclose(f);
+        return;
+    }
     fprintf(f, "%ld: left:", (long)getpid());
     for (int i = 0; i < FAKE_KINDS; i++)
         if (state.live[i])
