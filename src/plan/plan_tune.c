@@ -18,8 +18,10 @@
 
 #define DEFAULT_BUDGET_TRIALS 100u
 #define DEFAULT_STRATEGY "hill"
-#define PARALLEL 4u       /* questions asked ahead for each device... */
-#define PARALLEL_AHEAD 8u /* ...and where building goes on beside timing */
+/* Questions asked ahead for each device; more where builds and inputs are made
+ * while it works, since the first of a batch waits for its own. */
+#define PARALLEL 4u
+#define PARALLEL_BESIDE 8u
 
 struct tune {
     struct ws_ctx *ctx;
@@ -207,6 +209,18 @@ static int need_workloads(struct tune *t)
     return ws__hint(t->ctx, "give a file of shapes: --workloads FILE");
 }
 
+/* Are builds and inputs made while the device works? */
+static bool is_beside(const struct tune *t)
+{
+    return t->m && !ws__measure_device(t->m)->id.is_cpu;
+}
+
+static unsigned parallel(const struct tune *t)
+{
+    return (is_beside(t) ? PARALLEL_BESIDE : PARALLEL) *
+           (unsigned)ndevice(t->o);
+}
+
 static int search(struct tune *t, const char *strategy)
 {
     struct ws__spec *s = t->spec->s;
@@ -222,17 +236,14 @@ static int search(struct tune *t, const char *strategy)
         .fits = t->m ? fits : is_recorded,
         .fits_user = t,
     };
-    /* A fleet has questions enough; a processor builds before it times. */
-    const bool ahead =
-        t->m && ndevice(t->o) == 1 && !t->ev.ops->identity(t->ev.self)->is_cpu;
+    /* A fleet has questions enough. */
+    const bool ahead = is_beside(t) && ndevice(t->o) == 1;
     struct ws__engine_opts eo = {
         .strategy = strategy,
         .seed = t->o->seed,
         .budget_trials = t->o->budget_trials,
         .budget_ns = t->o->budget_ns,
-        .parallel = t->o->parallel ? t->o->parallel
-                    : ahead        ? PARALLEL_AHEAD
-                                   : PARALLEL * (unsigned)ndevice(t->o),
+        .parallel = t->o->parallel ? t->o->parallel : parallel(t),
         .ahead = ahead,
         .progress = t->o->progress ? on_progress : NULL,
         .user = t,
