@@ -167,6 +167,7 @@ struct ws__measure {
     bool broken;       /* what failed last was the device's compiler */
     bool ordered;      /* nothing is built beside it */
     bool fixed_limit;  /* of a launch: somebody said so */
+    unsigned bore;     /* trials in a row that had to keep slowed samples */
     struct ws__device_info info;
     struct ws__hash raw_identity; /* before the protocol was added */
     struct ws__turn turn; /* with other processes, on the same hardware */

@@ -44,6 +44,7 @@
 #define TRIES 3
 #define REST_NS 10000000u  /* the first; each is twice as long */
 #define SLICE_NS 10000000u /* between looks at the stop flag */
+#define MAX_BORE 5         /* halvings of what is lost to slowing that stays */
 
 static const struct target {
     uint64_t budget_ns;
@@ -68,6 +69,7 @@ struct timing {
     double *ns[2], *mhz[2], *tmp; /* PLACES each */
     size_t count;                 /* samples kept, of each subject */
     uint64_t lost_ns, rest_ns;    /* by slowing; the next rest */
+    uint64_t bound_ns;            /* of lost_ns */
     uint32_t slowed, kept_slowed; /* rounds thrown away; WS__SLOW_* of kept */
     uint32_t round, inner;
     uint64_t flush_bytes, spent_ns;
@@ -173,7 +175,7 @@ static int rest(struct timing *t)
 static int append(struct timing *t, const uint32_t *slow, size_t rounds,
                   uint64_t spent_ns)
 {
-    bool bear = t->lost_ns >= t->target->budget_ns;
+    bool bear = t->lost_ns >= t->bound_ns;
     size_t kept = 0;
     uint64_t lost;
 
@@ -196,7 +198,7 @@ static int append(struct timing *t, const uint32_t *slow, size_t rounds,
     lost = spent_ns / rounds * (rounds - kept);
     t->lost_ns += lost;
     t->spent_ns -= lost;
-    return t->lost_ns < t->target->budget_ns ? rest(t) : 0;
+    return t->lost_ns < t->bound_ns ? rest(t) : 0;
 }
 
 /* Takes `rounds` more; keep: append to the samples. 0, or negative. A failing
@@ -381,6 +383,15 @@ static uint32_t next_rounds(const struct timing *t, size_t min)
     return (uint32_t)want;
 }
 
+/* What may be lost to slowing: as much as the budget, and half of it again for
+ * each trial before that waited in vain. */
+static uint64_t choose_bound(const struct timing *t)
+{
+    unsigned bore = t->m->bore < MAX_BORE ? t->m->bore : MAX_BORE;
+
+    return t->target->budget_ns >> bore;
+}
+
 static int sample(struct timing *t)
 {
     size_t min = slowest(t) > SLOW_NS ? t->target->min_slow : t->target->min;
@@ -389,6 +400,7 @@ static int sample(struct timing *t)
 
     t->spent_ns = 0;
     t->rest_ns = REST_NS;
+    t->bound_ns = choose_bound(t);
     while (!enough && t->count < MAX_ROUNDS) {
         uint64_t left = t->spent_ns < t->target->budget_ns
                             ? t->target->budget_ns - t->spent_ns
@@ -701,6 +713,7 @@ static int run_all(struct timing *t)
     WS_TRY(warm_up(t));
     if (!t->judged)
         WS_TRY(sample(t));
+    t->m->bore = t->kept_slowed ? t->m->bore + 1 : 0;
     if (!t->judged)
         WS_TRY(see_both(t));
     if (!t->judged)

@@ -71,6 +71,32 @@ static void for_ever(void **state)
     once_end(&o);
 }
 
+/* Trials that follow wait less and less for what does not end, until one is
+ * not slowed. */
+static void in_vain(void **state)
+{
+    struct ws__question q = t_question(0, 0, 0);
+    uint32_t first = 0;
+    struct once o;
+
+    (void)state;
+    once_begin(&o, GOOD "if V 1 slowed thermal 0 1e15\n");
+    for (int i = 0; i < 8; i++) {
+        q.id++;
+        q.a.config.at[0] = i != 6;
+        once_ask(&o, &q);
+        assert_int_equal(o.t[0].verdict, WS__V_OK);
+        assert_int_equal(o.m->bore, i < 6 ? i + 1 : i == 7);
+        if (!i)
+            first = o.t[0].slowed;
+        else if (i == 5)
+            assert_true(o.t[0].slowed && o.t[0].slowed < first);
+        else if (i == 6)
+            assert_int_equal(o.t[0].slowed, 0);
+    }
+    once_end(&o);
+}
+
 /* What slows one of a pair costs both the round. */
 static void pair(void **state)
 {
@@ -162,7 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup(f, reset)
-        T(a_while), T(isolated), T(before),  T(for_ever),
+        T(a_while), T(isolated), T(before),  T(for_ever),          T(in_vain),
         T(pair),    T(unknown),  T(stopped), T(wrong_when_slowed),
     };
 
