@@ -214,7 +214,7 @@ static char *before_text, *after_text; /* of the store, without and with */
 static void expect_all_or_nothing(struct ws_ctx *ctx, int rc)
 {
     struct ws__store *s;
-    char *text;
+    char *text = NULL;
 
     if (ws__store_open(ctx, t_path, true, &s) || !(text = t_text(ctx, s)))
         fail_msg("op %d at %ld: %s", fault.op, fault.nth,
