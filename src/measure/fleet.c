@@ -33,6 +33,7 @@ struct task {
     struct ws__question q;
     enum task_state state;
     size_t owner;
+    bool announced; /* to its owner's builders */
     int rc;
     struct ws_error err;
     struct ws__trial t[2];
@@ -167,21 +168,45 @@ static int open_member(struct member *who)
                                  &who->opts, &who->m);
 }
 
-/* Lets a member's builders work ahead on its share of the batch. Failures
- * show when the questions are answered. The lock is let go meanwhile. */
+/* The one of its own that a member will come to after one of that workload. */
+static struct task *next_own(struct ws__fleet *f, const struct member *who,
+                             uint32_t workload)
+{
+    struct task *first = NULL;
+
+    for (size_t i = 0; i < f->ntask; i++) {
+        struct task *t = &f->task[i];
+
+        if (t->owner != who->index || t->announced)
+            continue;
+        if (t->q.workload == workload)
+            return t;
+        if (!first)
+            first = t;
+    }
+    return first;
+}
+
+/* Lets a member's builders work ahead on its share of the batch, in the order
+ * in which it will. Failures show when the questions are answered. The lock is
+ * let go meanwhile. */
 static int announce(struct ws__fleet *f, struct member *who)
 {
     struct ws__question *q = ws__alloc(who->ctx, f->ntask + 1, sizeof(*q));
     struct ws__evaluator ev = ws__measure_evaluator(who->m);
+    uint32_t workload = who->workload;
+    struct task *t;
     size_t n = 0;
     int rc = 0;
 
     who->batch = f->batch;
     if (!q)
         return WS_ENOMEM;
-    for (size_t i = 0; i < f->ntask; i++)
-        if (f->task[i].owner == who->index)
-            q[n++] = f->task[i].q;
+    while ((t = next_own(f, who, workload))) {
+        t->announced = true;
+        q[n++] = t->q;
+        workload = t->q.workload;
+    }
     pthread_mutex_unlock(&f->lock);
     if (n > 1)
         rc = ev.ops->prefetch(ev.self, q, n);
