@@ -124,6 +124,29 @@ static int add_ready(struct ws_ctx *ctx, struct ws__buf *b,
                           (unsigned long long)f->hash.lo);
 }
 
+/* What Triton made of the config, and by which version. */
+static int add_triton(struct ws_ctx *ctx, struct ws__buf *b,
+                      const struct ws__kernel *k, const struct ws__config *c,
+                      const struct ws__instance *in)
+{
+    const struct ws__source_file *f[WS__MAX_LAUNCHES];
+    union wsrt_value vars[WS__MAX_SLOTS] = {{0}};
+    size_t n;
+
+    for (size_t i = 0; k->op && i < k->op->naxis; i++)
+        vars[i].i = in ? in->vars[i].i : k->op->axis[i].value;
+    ws__config_vars(k, c, vars);
+    ws__triton_files(ctx, k, vars, f, &n);
+    ws__buf_printf(b, "triton %s\n", k->triton ? k->triton : "(none)");
+    for (size_t i = 0; i < n; i++)
+        ws__buf_printf(b, "%s\n%s %016llx%016llx, %u threads, %u bytes\n",
+                       f[i]->key, f[i]->failed ? "failed" : "cubin",
+                       (unsigned long long)f[i]->hash.hi,
+                       (unsigned long long)f[i]->hash.lo, f[i]->threads,
+                       f[i]->shared_bytes);
+    return b->failed;
+}
+
 int ws__kernel_source(struct ws_ctx *ctx, const struct ws__kernel *k,
                       const struct ws__config *c, const struct ws__instance *in,
                       char **out)
@@ -137,8 +160,11 @@ int ws__kernel_source(struct ws_ctx *ctx, const struct ws__kernel *k,
         return ws__hint(ctx, "it is a search space only");
     }
     ws__buf_init(&b, ctx, MAX_SOURCE);
-    rc = ws__dialect_is_ready(k->dialect) ? add_ready(ctx, &b, k, c, in)
-                                          : add_source(&b, k, c, in);
+    if (k->dialect == WS__DIALECT_TRITON)
+        rc = add_triton(ctx, &b, k, c, in);
+    else
+        rc = ws__dialect_is_ready(k->dialect) ? add_ready(ctx, &b, k, c, in)
+                                              : add_source(&b, k, c, in);
     if (rc < 0)
         ws__buf_free(&b);
     else
@@ -157,6 +183,20 @@ static struct ws__hash hash_arg(struct ws__hash h, const struct ws__kernel *k,
     return ws__expr_meaning(ws__hash_u64(h, (uint64_t)a->dtype), a->expr);
 }
 
+static struct ws__hash hash_triton(struct ws__hash h,
+                                   const struct ws__launch *l)
+{
+    h = ws__expr_meaning(ws__expr_meaning(h, l->warps), l->stages);
+    h = ws__hash_u64(h, l->nmeta);
+    for (size_t i = 0; i < l->nmeta; i++)
+        h = ws__expr_meaning(ws__hash_str(h, l->meta[i].name), l->meta[i].expr);
+    for (size_t i = 0; i < l->narg; i++) {
+        h = ws__hash_u64(h, (uint64_t)l->arg[i].dtype);
+        h = ws__expr_meaning(h, l->arg[i].divisible);
+    }
+    return h;
+}
+
 static struct ws__hash hash_launch(struct ws__hash h,
                                    const struct ws__kernel *k,
                                    const struct ws__launch *l)
@@ -167,7 +207,7 @@ static struct ws__hash hash_launch(struct ws__hash h,
     h = ws__hash_u64(ws__expr_meaning(h, l->shared), l->narg);
     for (size_t i = 0; i < l->narg; i++)
         h = hash_arg(h, k, &l->arg[i]);
-    return h;
+    return k->dialect == WS__DIALECT_TRITON ? hash_triton(h, l) : h;
 }
 
 /* What a kernel sees otherwise than the op says decides what its names mean. */

@@ -66,8 +66,18 @@ enum ws__arg_kind {
 struct ws__arg {
     enum ws__arg_kind kind;
     size_t index;
-    enum ws__dtype dtype;
+    enum ws__dtype dtype; /* VALUE; TRITON: what a scratch buffer holds */
     struct ws__expr *expr;
+    struct ws__expr *divisible; /* TRITON: 16 or 1, what the value is known to
+                                   be a multiple of; NULL: 1 */
+};
+
+/* TRITON: a constant of the function that a file is compiled for. */
+struct ws__meta {
+    const char *name;
+    struct ws__expr *expr;
+    int type_axis; /* the type of this axis; -1: the value of expr */
+    bool both;     /* a bool that shapes decide: both are compiled */
 };
 
 struct ws__launch {
@@ -81,6 +91,10 @@ struct ws__launch {
     size_t narg;
     struct ws__loc loc;
     bool pattern; /* entry is no plain name: see ws__pattern_print */
+    /* TRITON: no block, no shared: the compiled file knows. */
+    struct ws__meta *meta;
+    size_t nmeta;
+    struct ws__expr *warps, *stages;
 };
 
 struct ws__scratch {
@@ -96,7 +110,8 @@ enum ws__dialect {
     WS__DIALECT_OPENCL,
     WS__DIALECT_CUDA,
     WS__DIALECT_PTX, /* ready-made: nothing is defined in it */
-    WS__DIALECT_CUBIN
+    WS__DIALECT_CUBIN,
+    WS__DIALECT_TRITON /* cubins that Triton made, one a launch */
 };
 
 /* A ready-made file, by its name in the kernel's folder. */
@@ -105,6 +120,10 @@ struct ws__source_file {
     const void *data; /* with a NUL behind it that is not counted */
     size_t bytes;
     struct ws__hash hash;
+    /* TRITON: what it was compiled for, and how it is launched. */
+    const char *key, *entry;
+    uint32_t threads, shared_bytes, nulls; /* null pointers behind the args */
+    const char *failed; /* the compiler's words: there is no data */
 };
 
 struct ws__kernel {
@@ -136,12 +155,22 @@ struct ws__kernel {
      * is empty then. */
     const struct ws__source_file *ready;
     size_t nready;
+    /* TRITON: `ready` is sorted by key. triton: "3.6.0 sm_90", or NULL: not
+     * compiled, then nothing runs. */
+    const char *triton, *triton_source;
+    const char *index;  /* the text that describes the files */
+    const char *target; /* as the kernel file names it; NULL: the only one */
 };
 
-/* PTX and CUBIN. */
+/* PTX, CUBIN and TRITON. */
 static inline bool ws__dialect_is_ready(enum ws__dialect d)
 {
-    return d == WS__DIALECT_PTX || d == WS__DIALECT_CUBIN;
+    return d >= WS__DIALECT_PTX;
+}
+/* What a device gets of it. */
+static inline enum ws__dialect ws__dialect_built(enum ws__dialect d)
+{
+    return d == WS__DIALECT_TRITON ? WS__DIALECT_CUBIN : d;
 }
 const char *ws__dialect_name(enum ws__dialect d);
 
@@ -194,8 +223,9 @@ uint32_t ws__kernel_baked(const struct ws__kernel *k);
 /* A value as a #define gives it: bools 0 or 1, texts bare. */
 int ws__value_define(struct ws__buf *b, const struct ws__value *v);
 
-/* The ready-made file of a config: NULL if there is none, *name (WS__MAX_ENTRY
- * bytes) is what it would be called. in NULL: type axes have their default. */
+/* PTX, CUBIN: the ready-made file of a config: NULL if there is none, *name
+ * (WS__MAX_ENTRY bytes) is what it would be called. in NULL: type axes have
+ * their default. */
 int ws__kernel_file(struct ws_ctx *ctx, const struct ws__kernel *k,
                     const struct ws__config *c, const struct ws__instance *in,
                     char *name, const struct ws__source_file **out);
@@ -230,7 +260,8 @@ struct ws__plan_launch {
     uint64_t shared_bytes; /* as declared; 0 if not */
     struct ws__plan_arg arg[WS__MAX_ARGS];
     size_t narg;
-    char entry_text[WS__MAX_ENTRY]; /* of a pattern, its names in place */
+    char entry_text[WS__MAX_ENTRY];     /* of a pattern, its names in place */
+    const struct ws__source_file *file; /* TRITON: what it runs */
 };
 
 static inline const char *ws__plan_entry(const struct ws__plan_launch *l)
@@ -248,6 +279,38 @@ struct ws__plan {
  * launch's location if a size is not positive or absurd. */
 int ws__plan_make(struct ws_ctx *ctx, const struct ws__kernel *k,
                   const union wsrt_value *vars, struct ws__plan *out);
+
+/*
+ * Triton. A file is compiled for a function, the types of its arguments, which
+ * of them are multiples of 16, the constants, warps and stages. All of it is
+ * one text, the key, that reads like a call in Python:
+ *     gemm('*bf16:16', 'i32', BLOCK_M=128, EVEN_K=True, num_warps=8,
+ *          num_stages=4)
+ * It depends on axes and parameters, never on a device. `flip`, bit i: the
+ * other value of constant i, a bool. WS_ESPEC, WS_EEXPR at the place.
+ */
+#define WS__MAX_TRITON_KEY 2048
+#define WS__MAX_META 32  /* constants of one launch */
+#define WS__MAX_NULLS 4u /* pointers of the compiler's own */
+int ws__triton_key(struct ws_ctx *ctx, const struct ws__kernel *k,
+                   const struct ws__launch *l, const union wsrt_value *vars,
+                   uint32_t flip, char out[WS__MAX_TRITON_KEY]);
+/* NULL: not compiled. */
+const struct ws__source_file *ws__triton_file(const struct ws__kernel *k,
+                                              const char *key);
+/* May the launch's `when` hold? One on the device cannot be asked. */
+bool ws__triton_may_run(const struct ws__kernel *k, const struct ws__launch *l,
+                        const union wsrt_value *vars);
+/* The files of a config's launches, each once; those that are not there are
+ * left out. vars: axes and parameters. */
+void ws__triton_files(struct ws_ctx *ctx, const struct ws__kernel *k,
+                      const union wsrt_value *vars,
+                      const struct ws__source_file *out[WS__MAX_LAUNCHES],
+                      size_t *n);
+/* The part of a plan that the compiled file decides; arguments are there. */
+int ws__triton_plan(struct ws_ctx *ctx, const struct ws__kernel *k,
+                    const struct ws__launch *l, const union wsrt_value *vars,
+                    struct ws__plan_launch *out);
 
 /* Mix in a value; a kernel's dialect, options, launches, scratch, and whether
  * its results depend on the order. */

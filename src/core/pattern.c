@@ -20,7 +20,7 @@ const char *ws__dialect_name(enum ws__dialect d)
     static const char *const names[] = {
         [WS__DIALECT_PORTABLE] = "portable", [WS__DIALECT_OPENCL] = "opencl",
         [WS__DIALECT_CUDA] = "cuda",         [WS__DIALECT_PTX] = "ptx",
-        [WS__DIALECT_CUBIN] = "cubin",
+        [WS__DIALECT_CUBIN] = "cubin",       [WS__DIALECT_TRITON] = "triton",
     };
 
     return (size_t)d < WS_COUNT(names) ? names[d] : "unknown";

@@ -204,6 +204,8 @@ int ws__plan_make(struct ws_ctx *ctx, const struct ws__kernel *k,
                                      o->entry_text, sizeof(o->entry_text)));
         WS_TRY(eval_dims(ctx, l, vars, o));
         WS_TRY(eval_args(ctx, l, vars, o));
+        if (k->dialect == WS__DIALECT_TRITON)
+            WS_TRY(ws__triton_plan(ctx, k, l, vars, o));
         out->nlaunch++;
     }
     if (out->nlaunch)

@@ -16,6 +16,7 @@ struct ws__load {
     const struct ws__node *trusted_tree; /* of the op's trusted kernel */
     bool no_files;                       /* the texts must hold everything */
     bool op_outline;                     /* see spec.h */
+    bool uncompiled;                     /* see spec.h */
     const struct ws__spec_files *files;  /* then: the ready-made ones */
     size_t kernel;                       /* that is read, by index */
     /* Inputs that a generator fills because their files are missing: how many,
@@ -142,6 +143,22 @@ int ws__load_entry(struct ws__load *l, const struct ws__node *n,
                    const struct ws__kernel *k, struct ws__launch *out);
 int ws__load_ready(struct ws__load *l, const struct ws__node *at,
                    struct ws__kernel *k);
+
+/* The content of a ready-made file below the kernel's folder, or of the parts;
+ * NULL *data: it is not there. */
+int ws__load_ready_file(struct ws__load *l, const struct ws__node *at,
+                        const char *dir, const char *name, void **data,
+                        size_t *bytes);
+
+/* spec_triton.c: what the launches of a kernel in Triton have of their own, and
+ * the folder of compiled files. */
+int ws__load_triton_keys(struct ws__load *l, const struct ws__node *launch);
+int ws__load_triton_launch(struct ws__load *l, const struct ws__node *n,
+                           const struct ws__kernel *k, struct ws__launch *out);
+int ws__load_triton_args(struct ws__load *l, const struct ws__node *args,
+                         const struct ws__kernel *k, struct ws__launch *out);
+int ws__load_triton(struct ws__load *l, const struct ws__node *at,
+                    struct ws__kernel *k);
 
 /* spec_launch.c: scratch, launches, wave. */
 int ws__load_scratch(struct ws__load *l, const struct ws__node *map,

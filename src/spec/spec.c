@@ -460,6 +460,7 @@ int ws__spec_load(struct ws_ctx *ctx, const char *path,
     WS_TRY(new_spec(ctx, path, &l, &s));
     l.share_dir = opts ? opts->share_dir : NULL;
     l.op_outline = opts && opts->op_outline;
+    l.uncompiled = opts && opts->uncompiled;
     rc = load_all(&l, s, opts);
     if (rc < 0)
         ws__spec_free(s);

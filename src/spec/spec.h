@@ -34,6 +34,18 @@ struct ws__spec {
     struct ws__arena arena;
 };
 
+/* triton_index.c: the files that the text of an index.json lists, sorted by
+ * key; of those without `failed` name, bytes and hash (0: not said) are set,
+ * but no data. `file` names the text in errors. */
+struct ws__triton_index {
+    const char *version, *target;
+    struct ws__source_file *file;
+    size_t n;
+};
+int ws__triton_index_read(struct ws_ctx *ctx, struct ws__arena *arena,
+                          const char *text, size_t len, const char *file,
+                          struct ws__triton_index *out);
+
 struct ws__spec_opts {
     const char *workloads; /* file, or NULL: those of the op */
     const char *share_dir; /* of shipped ops; NULL: ws__share_dir */
@@ -43,6 +55,8 @@ struct ws__spec_opts {
     /* Only what an op takes and gives: its reference, tolerance and workloads
      * are left out, so they may be unfinished. */
     bool op_outline;
+    /* Kernels in Triton come without what was compiled of them. */
+    bool uncompiled;
 };
 
 /* opts may be NULL. Errors: WS_ENOENT, WS_EPARSE (no YAML), WS_ESPEC, WS_EEXPR
@@ -77,6 +91,11 @@ int ws__spec_workload(struct ws__spec *s, const char *text,
                       struct ws__workload *out);
 /* Replaces the workloads by those of a file (YAML, JSON, or JSON lines). */
 int ws__spec_workloads(struct ws__spec *s, const char *file);
+
+/* Where what Triton made of a kernel lies: <kernel file>.triton/<target>;
+ * target NULL: the folder of all targets. NULL: no memory. */
+char *ws__triton_folder(struct ws__arena *arena, const struct ws__kernel *k,
+                        const char *target);
 
 /* The self-contained texts that a pack carries for kernel i; *op_text is NULL
  * for a T1 file. Freed by ws__free. */

@@ -114,9 +114,14 @@ struct ws__hash ws__kernel_meaning(const struct ws__kernel *k)
     struct ws__hash h = ws__hash_str((struct ws__hash){4, 0}, k->source);
 
     h = mix_space(ws__kernel_plan_meaning(h, k), k);
-    for (size_t i = 0; i < k->nready; i++)
-        h = ws__hash_mix(ws__hash_str(h, k->ready[i].name), &k->ready[i].hash,
-                         sizeof(k->ready[i].hash));
+    if (k->triton)
+        h = ws__hash_str(h, k->triton);
+    for (size_t i = 0; i < k->nready; i++) {
+        const struct ws__source_file *f = &k->ready[i];
+
+        h = ws__hash_mix(ws__hash_str(h, f->key ? f->key : f->name), &f->hash,
+                         sizeof(f->hash));
+    }
     h = ws__hash_u64(h, k->specialize);
     for (size_t i = 0; k->op && i < k->op->naxis; i++)
         h = ws__hash_u64(ws__hash_u64(h, (uint64_t)k->range_lo[i]),

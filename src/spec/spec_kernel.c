@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 #define KERNEL_KEYS                                                            \
-    "kernel about op names variable dialect source include options "           \
+    "kernel about op names variable dialect source target include options "    \
     "specialize "                                                              \
     "order_dependent parameters constraints ranges scratch launches wave"
 
@@ -168,6 +168,18 @@ static int read_wave(struct ws__load *l, const struct ws__node *n,
     return 0;
 }
 
+static int read_target(struct ws__load *l, const struct ws__node *n,
+                       struct ws__kernel *k)
+{
+    if (k->dialect != WS__DIALECT_TRITON) {
+        ws__fail_at(l->ctx, WS_ESPEC, &n->key_loc,
+                    "'target' of a kernel that is not in Triton");
+        return ws__hint(l->ctx, "leave it out");
+    }
+    WS_TRY(ws__node_str(l->ctx, n, "a target", &k->target));
+    return ws__node_identifier(l->ctx, n->text, &n->loc, "a target");
+}
+
 static int read_head(struct ws__load *l, const struct ws__node *root,
                      struct ws__kernel *k)
 {
@@ -182,9 +194,11 @@ static int read_head(struct ws__load *l, const struct ws__node *root,
         WS_TRY(ws__node_str(l->ctx, n, "a text", &k->about));
     if ((n = ws__node_get(root, "dialect"))) {
         WS_TRY(ws__node_word(l->ctx, n, "a dialect",
-                             "portable opencl cuda ptx cubin", &word));
+                             "portable opencl cuda ptx cubin triton", &word));
         k->dialect = (enum ws__dialect)word;
     }
+    if ((n = ws__node_get(root, "target")))
+        WS_TRY(read_target(l, n, k));
     if ((n = ws__node_get(root, "options")))
         WS_TRY(read_options(l, n, k));
     if ((n = ws__node_get(root, "specialize")))
@@ -378,13 +392,15 @@ static bool in_entries(const struct ws__kernel *k, const char *name)
  * parameter in a comment. */
 static int check_used(struct ws__load *l, const struct ws__kernel *k)
 {
+    bool triton = k->dialect == WS__DIALECT_TRITON;
     bool ready = ws__dialect_is_ready(k->dialect);
 
     for (size_t i = 0; i < k->nparam && (ready || *k->source); i++) {
         const struct ws__param *p = &k->param[i];
 
-        if ((ready ? ws__pattern_has(k->source_file, p->name)
-                   : mentions(k->source, p->name)) ||
+        if ((triton  ? false
+             : ready ? ws__pattern_has(k->source_file, p->name)
+                     : mentions(k->source, p->name)) ||
             in_entries(k, p->name) ||
             ws__load_plan_uses(k, ws__kernel_param_slot(k, i)))
             continue;
@@ -426,7 +442,8 @@ int ws__load_kernel(struct ws__load *l, const struct ws__node *root,
     WS_TRY(ws__node_need(l->ctx, root, "source", "the kernel file", &n));
     if (ws__dialect_is_ready(out->dialect)) {
         out->source = "";
-        WS_TRY(ws__load_ready(l, n, out));
+        WS_TRY(out->dialect == WS__DIALECT_TRITON ? ws__load_triton(l, n, out)
+                                                  : ws__load_ready(l, n, out));
         if ((n = ws__node_get(root, "include"))) {
             ws__node_fail(l->ctx, n, "a ready-made kernel includes nothing");
             return ws__hint(l->ctx, "leave 'include' out");

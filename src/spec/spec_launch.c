@@ -128,13 +128,27 @@ static int scalar_by_type(struct ws__load *l, const struct ws__kernel *k,
     return 1;
 }
 
+/* Triton asks what a pointer points to. */
+static int scratch_by_type(const struct ws__kernel *k, const struct ws__node *n,
+                           struct ws__arg *a)
+{
+    int i = n->kind == WS__SCALAR ? find_scratch(k, n->text) : -1;
+
+    if (i < 0)
+        return 0;
+    a->kind = WS__ARG_SCRATCH;
+    a->index = (size_t)i;
+    return 1;
+}
+
 static int read_typed_arg(struct ws__load *l, const struct ws__kernel *k,
                           const struct ws__node *map, struct ws__arg *a)
 {
     const struct ws__node *n = map->first;
+    bool triton = k->dialect == WS__DIALECT_TRITON;
     int want = WS__INT, rc;
 
-    if (map->n != 1) {
+    if (map->n != 1 && !(triton && map->n == 2)) {
         ws__node_fail(l->ctx, map, "an argument has one key, not %zu", map->n);
         return ws__hint(l->ctx, "such as {int32: M}");
     }
@@ -151,6 +165,8 @@ static int read_typed_arg(struct ws__load *l, const struct ws__kernel *k,
                                   "known are");
         }
         rc = scalar_by_type(l, k, n, a);
+        if (!rc && triton)
+            rc = scratch_by_type(k, n, a);
         if (rc)
             return rc < 0 ? rc : 0;
         if (ws__dtype_is_float(a->dtype))
@@ -199,17 +215,24 @@ static int read_args(struct ws__load *l, const struct ws__node *list,
 static int read_launch(struct ws__load *l, const struct ws__node *n,
                        const struct ws__kernel *k, struct ws__launch *out)
 {
+    bool triton = k->dialect == WS__DIALECT_TRITON;
     const struct ws__node *c;
 
     out->loc = n->loc;
-    WS_TRY(ws__node_keys(l->ctx, n, "entry when grid block shared args",
-                         "a launch"));
+    WS_TRY(triton
+               ? ws__load_triton_keys(l, n)
+               : ws__node_keys(l->ctx, n, "entry when grid block shared args",
+                               "a launch"));
     WS_TRY(ws__node_need(l->ctx, n, "entry", "the launch", &c));
     WS_TRY(ws__load_entry(l, c, k, out));
     WS_TRY(ws__node_need(l->ctx, n, "grid", "the launch", &c));
     WS_TRY(read_dims(l, c, k, out->grid));
-    WS_TRY(ws__node_need(l->ctx, n, "block", "the launch", &c));
-    WS_TRY(read_dims(l, c, k, out->block));
+    if (triton) {
+        WS_TRY(ws__load_triton_launch(l, n, k, out));
+    } else {
+        WS_TRY(ws__node_need(l->ctx, n, "block", "the launch", &c));
+        WS_TRY(read_dims(l, c, k, out->block));
+    }
     if ((c = ws__node_get(n, "when")))
         WS_TRY(ws__node_expr(l->ctx, l->arena, c, &k->scope, WS__CONDITION,
                              &out->when));
@@ -217,7 +240,8 @@ static int read_launch(struct ws__load *l, const struct ws__node *n,
         WS_TRY(ws__node_expr(l->ctx, l->arena, c, &k->scope, WS__INT,
                              &out->shared));
     WS_TRY(ws__node_need(l->ctx, n, "args", "the launch", &c));
-    return read_args(l, c, k, out);
+    WS_TRY(read_args(l, c, k, out));
+    return triton ? ws__load_triton_args(l, c, k, out) : 0;
 }
 
 static int check_outputs(struct ws__load *l, const struct ws__node *list,
@@ -253,8 +277,11 @@ static bool launch_uses(const struct ws__launch *l, size_t slot)
     for (size_t d = 0; d < 3; d++)
         found = found || uses(l->grid[d], slot) || uses(l->block[d], slot);
     for (size_t i = 0; i < l->narg; i++)
-        found = found || uses(l->arg[i].expr, slot);
-    return found;
+        found = found || uses(l->arg[i].expr, slot) ||
+                uses(l->arg[i].divisible, slot);
+    for (size_t i = 0; i < l->nmeta; i++)
+        found = found || uses(l->meta[i].expr, slot);
+    return found || uses(l->warps, slot) || uses(l->stages, slot);
 }
 
 bool ws__load_plan_uses(const struct ws__kernel *k, size_t slot)

@@ -176,11 +176,14 @@ static int check_ready(struct ws__load *l, const struct ws__node *n)
 int ws__load_entry(struct ws__load *l, const struct ws__node *n,
                    const struct ws__kernel *k, struct ws__launch *out)
 {
+    bool triton = k->dialect == WS__DIALECT_TRITON;
     bool ready = ws__dialect_is_ready(k->dialect);
     struct choice names[MAX_NAMES + 1];
     size_t count;
 
     WS_TRY(ws__node_str(l->ctx, n, "a function's name", &out->entry));
+    if (triton)
+        return ws__node_identifier(l->ctx, n->text, &n->loc, "a function");
     out->pattern =
         strpbrk(n->text, "<>:{}") != NULL || (ready && strchr(n->text, '$'));
     if (!out->pattern && !ready)
@@ -230,43 +233,45 @@ static int check_content(const struct ready *r, const struct ws__source_file *f)
     return 0;
 }
 
-/* From the folder: inside of it, links followed. NULL *data: not there. */
-static int read_file(const struct ready *r, const char *name, void **data,
+/* From the folder: inside of it, links followed. */
+static int read_file(struct ws__load *l, const struct ws__node *at,
+                     const char *dir, const char *name, void **data,
                      size_t *bytes)
 {
-    struct ws_ctx *ctx = r->l->ctx;
-    const char *path = ws__load_join(r->l, r->k->dir, name);
+    struct ws_ctx *ctx = l->ctx;
+    const char *path = ws__load_join(l, dir, name);
     char *inside = NULL, *text = NULL;
     int rc;
 
-    *data = NULL;
     if (!path)
         return WS_ENOMEM;
     if (!ws__fs_exists(path))
         return 0;
-    rc = ws__path_inside(ctx, r->k->dir, path, &inside);
+    rc = ws__path_inside(ctx, dir, path, &inside);
     if (rc == 0)
         rc = ws__fs_read(ctx, inside, MAX_FILE, &text, bytes);
     ws__free(ctx, inside);
     if (rc < 0)
-        return ws__error_locate(ctx, &r->at->loc);
-    *data = ws__arena_alloc(r->l->arena, *bytes + 1, 1);
+        return ws__error_locate(ctx, &at->loc);
+    *data = ws__arena_alloc(l->arena, *bytes + 1, 1);
     if (*data)
         memcpy(*data, text, *bytes);
     ws__free(ctx, text);
     return *data ? 0 : WS_ENOMEM;
 }
 
-static int find_file(const struct ready *r, const char *name, void **data,
-                     size_t *bytes)
+int ws__load_ready_file(struct ws__load *l, const struct ws__node *at,
+                        const char *dir, const char *name, void **data,
+                        size_t *bytes)
 {
-    const struct ws__spec_files *files = r->l->files;
+    const struct ws__spec_files *files = l->files;
     const void *p;
 
-    if (!r->l->no_files)
-        return read_file(r, name, data, bytes);
-    p = files ? files->find(files->user, r->l->kernel, name, bytes) : NULL;
-    *data = p ? ws__arena_alloc(r->l->arena, *bytes + 1, 1) : NULL;
+    *data = NULL;
+    if (!l->no_files)
+        return read_file(l, at, dir, name, data, bytes);
+    p = files ? files->find(files->user, l->kernel, name, bytes) : NULL;
+    *data = p ? ws__arena_alloc(l->arena, *bytes + 1, 1) : NULL;
     if (p && *data)
         memcpy(*data, p, *bytes);
     return p && !*data ? WS_ENOMEM : 0;
@@ -281,7 +286,7 @@ static int add_file(struct ready *r, const union wsrt_value *vars)
     WS_TRY(ws__check_stop(r->l->ctx));
     WS_TRY(ws__pattern_print(r->l->ctx, r->k, r->at->text, vars, false,
                              &r->at->loc, name, sizeof(name)));
-    WS_TRY(find_file(r, name, &data, &f->bytes));
+    WS_TRY(ws__load_ready_file(r->l, r->at, r->k->dir, name, &data, &f->bytes));
     if (!data)
         return 0;
     f->name = ws__arena_strdup(r->l->arena, name);
