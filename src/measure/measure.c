@@ -452,7 +452,7 @@ static void reset_subject(struct ws__measure *m, struct ws__subject *s)
     t->workload_hash = old.workload_hash;
     s->judged = s->told = false;
     s->known[0] = s->known[1] = false;
-    s->module = 0;
+    memset(s->module, 0, sizeof(s->module));
 }
 
 /* A device that fails while no candidate runs is lost, whatever it says. */

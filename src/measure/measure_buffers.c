@@ -275,7 +275,7 @@ static void bind_launches(const struct ws__bufs *b, const struct ws__subject *s,
         const struct ws__plan_launch *l = &s->plan->launch[i];
         struct ws__dev_launch *o = &out->launch[i];
 
-        o->module = s->module;
+        o->module = s->module[i];
         o->entry = ws__plan_entry(l);
         memcpy(o->grid, l->grid, sizeof(o->grid));
         memcpy(o->block, l->block, sizeof(o->block));

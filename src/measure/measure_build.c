@@ -45,6 +45,10 @@ static int copy_hints(struct ws__measure *m, const struct ws__instance *in,
         return WS_ENOMEM;
     out->nhint = plan->nlaunch;
     memcpy(out->hint, plan->launch, plan->nlaunch * sizeof(*out->hint));
+    for (size_t i = 0; i < out->nhint; i++) {
+        out->file[i] = out->hint[i].file;
+        out->hint[i].file = NULL; /* hints travel to workers */
+    }
     for (size_t i = 0; i < out->nhint; i++)
         for (size_t a = 0; a < out->hint[i].narg; a++) {
             struct ws__plan_arg *x = &out->hint[i].arg[a];
@@ -132,21 +136,23 @@ static void add_log(struct ws_ctx *ctx, const char *log)
                  LOG_BYTES, log);
 }
 
-static int build_on(const struct ws__measure *m, struct ws_ctx *ctx,
-                    struct ws__device *d, const struct ws__recipe *r,
-                    bool compile_only, struct ws__built *out)
+/* One module, for n launches from `first` on. */
+static int build_part(const struct ws__measure *m, struct ws_ctx *ctx,
+                      struct ws__device *d, const struct ws__recipe *r,
+                      const struct ws__source_file *ready, size_t first,
+                      size_t n, bool compile_only, struct ws__built *out)
 {
     const char *entry[WS__MAX_LAUNCHES];
     struct ws__build b = {
         .source = r->source,
         .option = (const char *const *)r->kernel->option,
         .noption = r->kernel->noption,
-        .dialect = r->kernel->dialect,
-        .binary = r->ready ? r->ready->data : NULL,
-        .binary_bytes = r->ready ? r->ready->bytes : 0,
+        .dialect = ws__dialect_built(r->kernel->dialect),
+        .binary = ready ? ready->data : NULL,
+        .binary_bytes = ready ? ready->bytes : 0,
         .entry = entry,
-        .hint = r->hint,
-        .nhint = r->nhint,
+        .hint = r->hint + first,
+        .nhint = n,
         .rehearse = m->info.id.is_cpu,
         .compile_only = compile_only,
         .tensor_bytes = r->tensor_bytes,
@@ -156,8 +162,10 @@ static int build_on(const struct ws__measure *m, struct ws_ctx *ctx,
     };
     int rc;
 
-    for (size_t i = 0; i < r->nhint; i++) {
-        const char *name = ws__plan_entry(&r->hint[i]);
+    if (ready && ready->failed)
+        return ws__fail(ctx, WS_EBUILD, "%s", ready->failed);
+    for (size_t i = 0; i < n; i++) {
+        const char *name = ws__plan_entry(&b.hint[i]);
         size_t at = 0;
 
         while (at < b.nentry && strcmp(entry[at], name))
@@ -176,6 +184,72 @@ static int build_on(const struct ws__measure *m, struct ws_ctx *ctx,
     if (rc < 0)
         ws__built_free(ctx, out);
     return rc;
+}
+
+static void unload(struct ws__device *d, struct ws__module *x)
+{
+    for (size_t i = 0; i < x->n; i++)
+        if (x->module[i])
+            d->ops->unload(d->self, x->module[i]);
+    memset(x, 0, sizeof(*x));
+}
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool known(struct ws__hash h)
+{
+    return h.lo || h.hi;
+}
+
+/* What a candidate of several modules takes. */
+static void add_resources(struct ws__resources *a,
+                          const struct ws__resources *b, bool first)
+{
+    if (first) {
+        *a = *b;
+        return;
+    }
+    a->binary_bytes += b->binary_bytes;
+    a->build_ns += b->build_ns;
+    a->registers = larger(a->registers, b->registers);
+    a->spill_bytes = larger(a->spill_bytes, b->spill_bytes);
+    a->shared_bytes = larger(a->shared_bytes, b->shared_bytes);
+    a->private_bytes = larger(a->private_bytes, b->private_bytes);
+    if (b->max_threads < a->max_threads)
+        a->max_threads = b->max_threads;
+    a->binary = known(a->binary) && known(b->binary)
+                    ? ws__hash_mix(a->binary, &b->binary, sizeof(b->binary))
+                    : (struct ws__hash){0, 0};
+}
+
+/* On failure nothing is left. */
+static int build_on(const struct ws__measure *m, struct ws_ctx *ctx,
+                    struct ws__device *d, const struct ws__recipe *r,
+                    bool compile_only, struct ws__module *out)
+{
+    bool apart = r->nhint && r->file[0];
+    size_t n = apart ? r->nhint : 1;
+
+    memset(out, 0, sizeof(*out));
+    out->key = r->key;
+    for (size_t i = 0; i < n; i++) {
+        struct ws__built built;
+        int rc = build_part(m, ctx, d, r, apart ? r->file[i] : r->ready, i,
+                            apart ? 1 : r->nhint, compile_only, &built);
+
+        if (rc < 0) {
+            if (!ws__measure_kills(rc))
+                unload(d, out);
+            return rc;
+        }
+        out->module[out->n++] = built.module;
+        add_resources(&out->res, &built.res, i == 0);
+        ws__built_free(ctx, &built);
+    }
+    return 0;
 }
 
 /* ---- jobs: what is known of each recipe -------------------------------- */
@@ -273,7 +347,7 @@ static int build_job(struct ws__builder *b, struct ws__job *j,
     int crashes = 0, kills = 0;
 
     for (;;) {
-        struct ws__built built;
+        struct ws__module built;
         int rc;
 
         if (open_builder_device(b) < 0)
@@ -281,9 +355,8 @@ static int build_job(struct ws__builder *b, struct ws__job *j,
         rc = build_on(m, b->ctx, &b->dev, &j->recipe, !m->info.id.is_cpu,
                       &built);
         if (rc >= 0) {
-            if (built.module)
-                b->dev.ops->unload(b->dev.self, built.module);
             *binary = built.res.binary;
+            unload(&b->dev, &built);
             return 1;
         }
         if (ws__measure_kills(rc))
@@ -516,7 +589,7 @@ static struct ws__module *find_module(struct ws__measure *m,
                                       struct ws__hash key)
 {
     for (size_t i = 0; i < WS__MAX_MODULES; i++)
-        if (m->module[i].module && ws__hash_eq(m->module[i].key, key))
+        if (m->module[i].n && ws__hash_eq(m->module[i].key, key))
             return &m->module[i];
     return NULL;
 }
@@ -526,12 +599,10 @@ static struct ws__module *free_module(struct ws__measure *m)
 {
     struct ws__module *best = &m->module[0];
 
-    for (size_t i = 1; i < WS__MAX_MODULES && best->module; i++)
-        if (!m->module[i].module || m->module[i].used < best->used)
+    for (size_t i = 1; i < WS__MAX_MODULES && best->n; i++)
+        if (!m->module[i].n || m->module[i].used < best->used)
             best = &m->module[i];
-    if (best->module)
-        m->dev.ops->unload(m->dev.self, best->module);
-    memset(best, 0, sizeof(*best));
+    unload(&m->dev, best);
     return best;
 }
 
@@ -580,18 +651,14 @@ static int blame_build(struct ws__measure *m, struct ws__subject *s,
 static int build_here(struct ws__measure *m, struct ws__subject *s,
                       struct ws__job *j)
 {
-    struct ws__module *place;
-    struct ws__built built;
+    struct ws__module built;
     int rc = build_on(m, m->ctx, &m->dev, &s->recipe, false, &built);
 
     if (rc >= 0) {
         pthread_mutex_lock(&m->lock);
         set_built(j, built.res.binary);
         pthread_mutex_unlock(&m->lock);
-        place = free_module(m);
-        place->key = s->recipe.key;
-        place->module = built.module;
-        place->res = built.res;
+        *free_module(m) = built;
         return 1;
     }
     if (ws__measure_kills(rc)) {
@@ -632,7 +699,8 @@ int ws__measure_build(struct ws__measure *m, struct ws__subject *s)
         mod = find_module(m, s->recipe.key);
     }
     mod->used = ++m->tick;
-    s->module = mod->module;
+    for (size_t i = 0; i < WS__MAX_LAUNCHES; i++)
+        s->module[i] = mod->module[mod->n == 1 ? 0 : i];
     s->t->res = mod->res;
     return 0;
 }

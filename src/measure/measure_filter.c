@@ -172,7 +172,7 @@ int ws__measure_plan(struct ws__measure *m, const struct ws__candidate *c,
     if (!check_ranges(m, k, workload, reason) ||
         !check_constraints(k, vars, reason))
         return 0;
-    if (ws__dialect_is_ready(k->dialect)) {
+    if (ws__dialect_is_ready(k->dialect) && k->dialect != WS__DIALECT_TRITON) {
         const struct ws__source_file *f;
         char name[WS__MAX_ENTRY];
 

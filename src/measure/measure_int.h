@@ -71,6 +71,8 @@ struct ws__recipe {
     size_t nhint;
     uint64_t tensor_bytes[WS__MAX_TENSORS], scratch_bytes[WS__MAX_SCRATCH];
     const struct ws__source_file *ready; /* of a cubin, the kernel's own */
+    /* The file of each launch, where every one has its own: nhint of them. */
+    const struct ws__source_file *file[WS__MAX_LAUNCHES];
 };
 
 /* What is known of building one recipe; guarded by m->lock. */
@@ -128,7 +130,9 @@ struct ws__ahead {
 
 struct ws__module {
     struct ws__hash key;
-    uint32_t module; /* 0: free place */
+    /* One for all launches, or one a launch. n is 0: a free place. */
+    uint32_t module[WS__MAX_LAUNCHES];
+    size_t n;
     struct ws__resources res;
     uint64_t used; /* larger: later */
 };
@@ -206,8 +210,8 @@ struct ws__subject {
     const struct ws__instance *in;
     struct ws__plan *plan;
     struct ws__recipe recipe;
-    uint32_t module;
-    size_t owner;     /* its place in the buffers' scratch */
+    uint32_t module[WS__MAX_LAUNCHES]; /* of each launch */
+    size_t owner;                      /* its place in the buffers' scratch */
     bool judged;      /* the verdict is final unless timing changes it */
     bool told;        /* a build's verdict that is known for certain */
     uint64_t hash[2]; /* of the outputs, by the variant of the inputs */

@@ -32,6 +32,7 @@ struct t_script {
     size_t last_fills;
     bool one_set;
     _Atomic uint64_t limit_ns; /* of the running operation */
+    bool stands;  /* what a cubin holds is a text for the inner device */
     int compiled; /* what a build that only compiles says of its hash:
                      1 another one, 2 nothing */
     /* After a run of the inner device; may change everything. */
@@ -88,10 +89,16 @@ static inline int t_b_build(void *dev, const struct ws__build *w,
                             struct ws__built *out)
 {
     struct t_between *b = dev;
+    struct ws__build text = *w;
 
     t_script.builds++;
     t_script.hints += w->rehearse ? (long)w->nhint : 0;
     WS_TRY(t_trip(b));
+    if (t_script.stands && w->dialect == WS__DIALECT_CUBIN) {
+        text.dialect = WS__DIALECT_PORTABLE;
+        text.source = w->binary;
+        w = &text;
+    }
     WS_TRY(b->inner.ops->build(b->inner.self, w, out));
     if (w->compile_only && t_script.compiled)
         out->res.binary = (struct ws__hash){0, t_script.compiled == 1};
