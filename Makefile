@@ -153,7 +153,7 @@ o: $(call obj,$(call notest,$(wildcard $(D)/*.c $(D)/*/*.c)))
 include $(wildcard mk/*.mk)
 
 clean:
-	rm -rf $(filter-out build/venv,$(wildcard build/*))
+	rm -rf $(filter-out build/venv build/venv-triton,$(wildcard build/*))
 
 .PHONY: all test test-build t o clean FORCE
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -12,6 +12,7 @@ check: deps
 	$(CHECK) SAN=address,undefined test
 	$(CHECK) SAN=thread -j2 test-threads
 	-$(CHECK) deps-peers
+	-$(CHECK) deps-triton
 	$(CHECK) test-slow
 
 # Under the thread sanitiser: what runs threads of ours. Not what runs PoCL: its

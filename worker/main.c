@@ -1,10 +1,10 @@
 /*
  * main.c: the worker executable.
  *
- * It holds one device or one reference, never both, and is started by the
- * library with one end of a socket pair as descriptor 3. The first message
- * says which role it plays. It ends when the socket ends, and when the thread
- * that started it dies.
+ * It holds one device, one reference or one compiler, never two, and is started
+ * by the library with one end of a socket pair as descriptor 3. The first
+ * message says which role it plays. It ends when the socket ends, and when the
+ * thread that started it dies.
  *
  * Whatever a kernel or a driver does wrong ends this process and nothing
  * else. It leaves no core file behind (a search meets thousands of crashing
@@ -66,7 +66,7 @@ static int serve(struct ws_ctx *ctx)
 
     if (ws__worker_hello(ctx, WS__WORKER_FD, &role) < 0)
         return EXIT_HELLO;
-    if (role == WS__ROLE_PYTHON)
+    if (role == WS__ROLE_PYTHON || role == WS__ROLE_COMPILE)
         return ws__python_serve(ctx, WS__WORKER_FD) < 0 ? EXIT_SERVE : 0;
     if (role == WS__ROLE_REFERENCE)
         return ws__reference_serve(ctx, WS__WORKER_FD) < 0 ? EXIT_SERVE : 0;

@@ -149,6 +149,7 @@ struct ws_spec_open_opts {
      * the shipped op that computes a Definition fits the Definition. */
     const char *const *kernels;
     size_t nkernels;
+    int uncompiled; /* 1: for ws_compile alone, which then may be needed */
 };
 WS_API int ws_spec_open_with(struct ws_ctx *ctx,
                              const struct ws_spec_open_opts *opts,
@@ -182,6 +183,42 @@ struct ws_device_info {
 WS_API int ws_devices_list(struct ws_ctx *ctx, struct ws_device_info **list,
                            size_t *n);
 WS_API void ws_devices_free(struct ws_ctx *ctx, struct ws_device_info *list);
+
+/* ---- kernels in Triton --------------------------------------------------- */
+
+struct ws_compile_progress {
+    const char *kernel, *key; /* what was compiled last */
+    const char *failure;      /* the compiler's words; NULL: it compiled */
+    size_t done, planned;
+};
+
+struct ws_compile_opts {
+    size_t size;
+    const char *kernel; /* NULL: every kernel in Triton */
+    const char *target; /* "sm_90"; NULL: as the kernel files say, or sm_90 */
+    unsigned jobs;      /* at the same time; 0: one a processor */
+    int trust_python;   /* 1: the kernels' source may run; it is code */
+    void (*progress)(void *user, const struct ws_compile_progress *p);
+    void *user;
+};
+
+struct ws_compile_result {
+    size_t kernels, files; /* files: what the configs and workloads need */
+    size_t compiled, kept; /* kept: there already, from the same source */
+    size_t failed;         /* of `files`: the compiler refuses */
+    char triton[64], target[64];
+    char folder[1024];  /* of the last kernel */
+    char failure[1024]; /* a key that failed and why; or "" */
+};
+
+/* Compiles the kernels in Triton of a specification that was opened with
+ * `uncompiled`, for every valid config on every workload, in a worker that may
+ * write in one folder only. No GPU is needed. What is there already and of the
+ * same source, version and target is kept; stopped early, it goes on next
+ * time. Errors: WS_EACCES (not trusted), WS_EREFERENCE (Python or Triton fails
+ * or is missing), those of files. */
+WS_API int ws_compile(struct ws_spec *spec, const struct ws_compile_opts *opts,
+                      struct ws_compile_result *out);
 
 /* ---- spaces ------------------------------------------------------------ */
 

@@ -350,7 +350,7 @@ int ws__worker_hello(struct ws_ctx *ctx, int sock, enum ws__worker_role *role)
         rc = ws__fail(ctx, WS_EVERSION,
                       "the tool speaks version %u, the worker %u",
                       (unsigned)version, WS__WIRE_VERSION);
-    else if (word < WS__ROLE_DEVICE || word > WS__ROLE_PYTHON)
+    else if (word < WS__ROLE_DEVICE || word > WS__ROLE_COMPILE)
         rc = ws__fail(ctx, WS_EPROTO, "unknown role %u", (unsigned)word);
     else
         *role = (enum ws__worker_role)word;

@@ -27,7 +27,8 @@
 enum ws__worker_role {
     WS__ROLE_DEVICE = 1,
     WS__ROLE_REFERENCE = 2,
-    WS__ROLE_PYTHON = 3 /* a reference in Python: becomes an interpreter */
+    WS__ROLE_PYTHON = 3, /* a reference in Python: becomes an interpreter */
+    WS__ROLE_COMPILE = 4 /* a compiler in Python: the same */
 };
 
 struct ws__proc {

@@ -51,6 +51,9 @@ static void add_tensor(struct ws__pack_sections *m, const struct ws__tensor *t)
 
 static bool launchable(const struct ws__kernel *k)
 {
+    /* Threads, shared memory and the image are the file's, one a launch. */
+    if (k->dialect == WS__DIALECT_TRITON)
+        return false;
     for (size_t i = 0; i < k->nlaunch; i++)
         for (size_t a = 0; a < k->launch[i].narg; a++) {
             const struct ws__arg *arg = &k->launch[i].arg[a];

@@ -37,6 +37,9 @@ static void wish(struct wish_list *l, const struct ws__candidate *c,
     const struct ws__spec *s = l->spec->s;
     const struct ws__kernel *k = &s->kernel[c->kernel];
 
+    /* Its files are in the pack as they are (plan_ready.c). */
+    if (k->dialect == WS__DIALECT_TRITON)
+        return;
     for (size_t i = 0; i < l->n; i++)
         if (l->candidate[i].kernel == c->kernel &&
             ws__config_eq(&l->candidate[i].config, &c->config) &&

@@ -3,7 +3,9 @@
  *
  * A pack carries what its choices run: of files that were compiled before,
  * those of the entries' configs and of the defaults, for the types of the
- * workloads. Section `file:K:NAME` is the file NAME of kernel K as it is.
+ * workloads. Section `file:K:NAME` is the file NAME of kernel K as it is. Of a
+ * kernel in Triton there is a file a launch, and `file:K:index.json` says how
+ * each is launched.
  */
 #include "plan/plan_tune.h"
 
@@ -16,24 +18,11 @@ struct files {
     size_t n, room;
 };
 
-static int add(struct files *f, size_t kernel, const struct ws__config *c,
-               const struct ws__workload *w)
+static int add_file(struct files *f, size_t kernel, const char *name,
+                    const void *data, size_t bytes)
 {
-    const struct ws__kernel *k = &f->spec->s->kernel[kernel];
-    struct ws__instance in;
-    const struct ws__source_file *file;
-    char name[WS__MAX_ENTRY];
-    const char *section;
+    const char *section = ws__arena_printf(f->a, "file:%zu:%s", kernel, name);
 
-    if (!ws__dialect_is_ready(k->dialect))
-        return 0;
-    memset(&in, 0, sizeof(in));
-    for (size_t i = 0; i < k->op->naxis; i++)
-        in.vars[i].i = w->axis[i];
-    WS_TRY(ws__kernel_file(f->spec->ctx, k, c, &in, name, &file));
-    if (!file)
-        return 0;
-    section = ws__arena_printf(f->a, "file:%zu:%s", kernel, name);
     if (!section)
         return WS_ENOMEM;
     for (size_t i = 0; i < f->n; i++)
@@ -41,8 +30,46 @@ static int add(struct files *f, size_t kernel, const struct ws__config *c,
             return 0;
     if (f->n == f->room)
         return ws__fail(f->spec->ctx, WS_EBUG, "too many files");
-    f->blob[f->n++] = (struct ws__pack_blob){section, file->data, file->bytes};
+    f->blob[f->n++] = (struct ws__pack_blob){section, data, bytes};
     return 0;
+}
+
+static int add_triton(struct files *f, size_t kernel,
+                      const struct ws__config *c, const struct ws__instance *in)
+{
+    const struct ws__kernel *k = &f->spec->s->kernel[kernel];
+    const struct ws__source_file *file[WS__MAX_LAUNCHES];
+    union wsrt_value vars[WS__MAX_SLOTS];
+    size_t n;
+
+    memcpy(vars, in->vars, sizeof(vars));
+    ws__config_vars(k, c, vars);
+    ws__triton_files(f->spec->ctx, k, vars, file, &n);
+    WS_TRY(add_file(f, kernel, "index.json", k->index, strlen(k->index)));
+    for (size_t i = 0; i < n; i++)
+        if (!file[i]->failed)
+            WS_TRY(add_file(f, kernel, file[i]->name, file[i]->data,
+                            file[i]->bytes));
+    return 0;
+}
+
+static int add(struct files *f, size_t kernel, const struct ws__config *c,
+               const struct ws__workload *w)
+{
+    const struct ws__kernel *k = &f->spec->s->kernel[kernel];
+    struct ws__instance in;
+    const struct ws__source_file *file;
+    char name[WS__MAX_ENTRY];
+
+    if (!ws__dialect_is_ready(k->dialect))
+        return 0;
+    memset(&in, 0, sizeof(in));
+    for (size_t i = 0; i < k->op->naxis; i++)
+        in.vars[i].i = w->axis[i];
+    if (k->dialect == WS__DIALECT_TRITON)
+        return add_triton(f, kernel, c, &in);
+    WS_TRY(ws__kernel_file(f->spec->ctx, k, c, &in, name, &file));
+    return file ? add_file(f, kernel, name, file->data, file->bytes) : 0;
 }
 
 int ws__plan_ready(struct ws_spec *spec, struct ws__arena *a,
@@ -51,7 +78,7 @@ int ws__plan_ready(struct ws_spec *spec, struct ws__arena *a,
     const struct ws__spec *s = spec->s;
     struct files f = {.spec = spec, .a = a};
 
-    f.room = c->nentry + s->nkernel * s->nworkload;
+    f.room = (c->nentry + s->nkernel * s->nworkload) * (WS__MAX_LAUNCHES + 1);
     f.blob = ws__arena_alloc(a, f.room, sizeof(*f.blob));
     if (!f.blob)
         return WS_ENOMEM;

@@ -69,6 +69,9 @@ int ws_spec_open_with(struct ws_ctx *ctx, const struct ws_spec_open_opts *opts,
     o.workloads = opts->workloads;
     o.kernels = opts->kernels;
     o.nkernels = opts->nkernels;
+    o.uncompiled =
+        opts->size > offsetof(struct ws_spec_open_opts, uncompiled) &&
+        opts->uncompiled;
     WS_TRY(shipped_path(ctx, opts->path, &shipped));
     rc = ws__spec_load(ctx, shipped ? shipped : opts->path, &o, &s);
     /* What is shipped is shared, and a data set is somebody's: the project lies
@@ -241,7 +244,7 @@ int ws__plan_bind(struct ws_spec *spec, struct ws__measure *m)
         struct ws__kernel *k = &spec->s->kernel[i];
 
         ws__kernel_bind(k, d->id.is_cpu);
-        any = any || (ops->dialects >> k->dialect & 1);
+        any = any || (ops->dialects >> ws__dialect_built(k->dialect) & 1);
     }
     return any ? 0 : no_dialect(spec, d, ops->dialects);
 }

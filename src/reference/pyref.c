@@ -19,7 +19,7 @@
 
 #include "base/banned.h"
 
-#define SCRIPT "ops/python/ws_reference.py"
+#define SCRIPTS "ops/python"
 #define MAX_SETUP ((size_t)4 << 20)
 #define MAX_LINE 200
 #define LOG_READ 16384
@@ -84,13 +84,15 @@ int ws__python_complete(const struct ws__problem *p)
     return 0;
 }
 
-static int script_path(struct ws_ctx *ctx, char **out)
+static int script_path(struct ws_ctx *ctx, const char *name, char **out)
 {
-    char *share;
+    char *share, *dir;
 
     *out = NULL;
     WS_TRY(ws__share_dir(ctx, &share));
-    *out = ws__path_join(ctx, share, SCRIPT);
+    dir = ws__path_join(ctx, share, SCRIPTS);
+    *out = dir ? ws__path_join(ctx, dir, name) : NULL;
+    ws__free(ctx, dir);
     ws__free(ctx, share);
     if (!*out)
         return WS_ENOMEM;
@@ -141,17 +143,19 @@ static void put_setup(struct ws__buf *b, const struct ws__op *op,
     ws__put_u32(b, 0);
 }
 
-static int send_start(struct ws_ctx *ctx, int sock, unsigned threads)
+int ws__python_send_start(struct ws_ctx *ctx, int sock, const char *name,
+                          unsigned threads, const char *folder)
 {
     struct ws__buf b;
     char *script;
     int rc;
 
-    WS_TRY(script_path(ctx, &script));
+    WS_TRY(script_path(ctx, name, &script));
     ws__buf_init(&b, ctx, MAX_SETUP);
     ws__put_str(&b, ctx->python && *ctx->python ? ctx->python : "python3");
     ws__put_str(&b, script);
     ws__put_u32(&b, threads);
+    ws__put_str(&b, folder);
     rc = b.failed ? b.failed
                   : ws__wire_send(ctx, sock, WS__REF_PYTHON, b.data, b.len, -1);
     ws__buf_free(&b);
@@ -170,7 +174,8 @@ int ws__python_start(struct ws_ctx *ctx, const struct ws__op *op,
     if (ftruncate(log, 0) < 0 || lseek(log, 0, SEEK_SET) < 0)
         return ws__sys_fail(ctx, errno, "empty a file in memory");
     WS_TRY(ws__worker_start(ctx, WS__ROLE_PYTHON, NULL, log, proc));
-    WS_TRY(send_start(ctx, proc->sock, threads));
+    WS_TRY(ws__python_send_start(ctx, proc->sock, "ws_reference.py", threads,
+                                 NULL));
     ws__buf_init(&b, ctx, MAX_SETUP);
     put_setup(&b, op, threads, timeout_ns);
     rc = b.failed

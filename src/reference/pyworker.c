@@ -1,6 +1,6 @@
 /*
- * pyworker.c: the worker's side of a reference in Python: it becomes the
- * interpreter.
+ * pyworker.c: the worker's side of a reference or a compiler in Python: it
+ * becomes the interpreter.
  *
  * The process gives up what it must not have, then executes Python on a
  * script of ours that speaks the same messages as serve.c. Nothing of the
@@ -30,6 +30,7 @@
 #define MAX_FILES 256
 /* What is printed goes to a file; no more of it is ever shown. */
 #define MAX_FILE_BYTES ((rlim_t)16 << 20)
+#define MAX_COMPILED_BYTES ((rlim_t)1 << 30)
 #define THREAD_MEMORY ((uint64_t)256 << 20) /* stacks and arenas: reserved */
 
 /* Taken over: where Python and its libraries are. */
@@ -42,13 +43,8 @@ static const char *const thread_names[] = {"OMP_NUM_THREADS",
                                            "BLIS_NUM_THREADS",
                                            "NUMEXPR_NUM_THREADS"};
 static const char *const fixed[] = {
-    "HOME=/tmp",
-    "TMPDIR=/tmp",
-    "LANG=C.UTF-8",
-    "PYTHONHASHSEED=0",
-    "PYTHONNOUSERSITE=1",
-    "CUDA_VISIBLE_DEVICES=",
-    "HIP_VISIBLE_DEVICES=",
+    "LANG=C.UTF-8",          "PYTHONHASHSEED=0",     "PYTHONNOUSERSITE=1",
+    "CUDA_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=",
 };
 
 /* Half of the machine, as a reference has it beside candidates' buffers. The
@@ -62,7 +58,7 @@ static uint64_t memory_limit(unsigned threads)
     return (half > MIN_MEMORY ? half : MIN_MEMORY) + threads * THREAD_MEMORY;
 }
 
-static int lower_limits(struct ws_ctx *ctx)
+static int lower_limits(struct ws_ctx *ctx, bool compiles)
 {
     const struct {
         int which;
@@ -70,7 +66,8 @@ static int lower_limits(struct ws_ctx *ctx)
         const char *name;
     } limits[] = {
         {RLIMIT_NOFILE, MAX_FILES, "of open files"},
-        {RLIMIT_FSIZE, MAX_FILE_BYTES, "of the size of files"},
+        {RLIMIT_FSIZE, compiles ? MAX_COMPILED_BYTES : MAX_FILE_BYTES,
+         "of the size of files"},
         {RLIMIT_CORE, 0, "of core files"},
     };
 
@@ -90,11 +87,12 @@ static int lower_limits(struct ws_ctx *ctx)
 }
 
 /* A kernel without Landlock leaves files as they are; without the filter
- * there is no reference. That it holds is tried before it is believed. */
-static int confine(struct ws_ctx *ctx)
+ * there is no reference. That it holds is tried before it is believed. A
+ * compiler has a folder and starts other programs. */
+static int confine(struct ws_ctx *ctx, const char *folder)
 {
-    static const char *const writable[] = {NULL};
-    int rc = ws__confine(ctx, writable, true), fd;
+    const char *const writable[] = {folder, NULL};
+    int rc = ws__confine(ctx, writable, !folder), fd;
 
     if (rc < 0 && rc != WS_ENOTSUP)
         return rc;
@@ -105,16 +103,19 @@ static int confine(struct ws_ctx *ctx)
         close(fd);
     if (rc >= 0)
         ws__fail(ctx, WS_EACCES, "the system does not keep to it");
-    ws__error_prefix(ctx, "cannot deny sockets to a reference");
+    ws__error_prefix(ctx, "cannot deny sockets to code in Python");
     ctx->err.code = WS_EACCES;
     return ws__hint(ctx, "the system must allow seccomp filters; a container "
                          "may forbid them");
 }
 
-static int make_env(struct ws__arena *a, unsigned threads, char **env)
+static int make_env(struct ws__arena *a, unsigned threads, const char *folder,
+                    char **env)
 {
     size_t n = 0;
 
+    env[n++] = ws__arena_printf(a, "HOME=%s", folder ? folder : "/tmp");
+    env[n++] = ws__arena_printf(a, "TMPDIR=%s", folder ? folder : "/tmp");
     for (size_t i = 0; i < WS_COUNT(fixed); i++)
         env[n++] = ws__arena_strdup(a, fixed[i]);
     for (size_t i = 0; i < WS_COUNT(thread_names); i++)
@@ -134,7 +135,7 @@ static int make_env(struct ws__arena *a, unsigned threads, char **env)
 
 /* Comes back only if it failed. */
 static int become(struct ws_ctx *ctx, struct ws__arena *a, const char *python,
-                  const char *script, unsigned threads)
+                  const char *script, unsigned threads, const char *folder)
 {
     const char *memory =
         ws__arena_printf(a, "%llu", (unsigned long long)memory_limit(threads));
@@ -144,9 +145,9 @@ static int become(struct ws_ctx *ctx, struct ws__arena *a, const char *python,
 
     if (!memory)
         return WS_ENOMEM;
-    WS_TRY(make_env(a, threads, env));
-    WS_TRY(lower_limits(ctx));
-    WS_TRY(confine(ctx));
+    WS_TRY(make_env(a, threads, folder, env));
+    WS_TRY(lower_limits(ctx, folder != NULL));
+    WS_TRY(confine(ctx, folder));
     execvpe(python, (char *const *)argv, env);
     ws__fail(ctx, WS_EREFERENCE, "cannot start Python '%s': %s", python,
              strerror(errno));
@@ -159,7 +160,7 @@ int ws__python_serve(struct ws_ctx *ctx, int sock)
     struct ws__arena arena;
     struct ws__buf in;
     struct ws__reader r;
-    const char *python, *script;
+    const char *python, *script, *folder;
     unsigned threads;
     uint32_t type;
     int rc;
@@ -171,10 +172,11 @@ int ws__python_serve(struct ws_ctx *ctx, int sock)
     python = ws__get_str(&r);
     script = ws__get_str(&r);
     threads = ws__reference_threads(ws__get_u32(&r));
+    folder = ws__get_str(&r);
     if (type != WS__REF_PYTHON || r.bad || !python || !script)
-        rc = ws__fail(ctx, WS_EPROTO, "bad start of a reference in Python");
+        rc = ws__fail(ctx, WS_EPROTO, "bad start of code in Python");
     else
-        rc = become(ctx, &arena, python, script, threads);
+        rc = become(ctx, &arena, python, script, threads, folder);
     rc = ws__ref_answer(ctx, sock, rc);
     /* The tool may still be sending: it reads our words when it is done. */
     while (rc >= 0)

@@ -110,6 +110,16 @@ int ws__reference_admit(struct ws_ctx *ctx, const struct ws__problem *p);
 int ws__reference_serve(struct ws_ctx *ctx, int sock);
 int ws__python_serve(struct ws_ctx *ctx, int sock);
 
+/* Python for others, as WS__ROLE_COMPILE: the first message, by which the
+ * worker becomes an interpreter on a script of ops/python. It and what it
+ * starts write below `folder` only. */
+int ws__python_send_start(struct ws_ctx *ctx, int sock, const char *name,
+                          unsigned threads, const char *folder);
+/* A file for what the interpreter prints; its descriptor. */
+int ws__python_log(struct ws_ctx *ctx);
+/* ": line" of it, or an empty text. */
+void ws__python_last_words(int log, char *out, size_t n);
+
 /*
  * Compares one output as it came from the device with the reference.
  * Explicit: an element fails if |a-r| > atol + rtol*|r|; `ratio` of them must

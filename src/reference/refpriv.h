@@ -56,14 +56,11 @@ int ws__reference_generate(struct ws__reference *r, struct ws__problem *p);
 /* Worker: the answer to a call that ended with rc. */
 int ws__ref_answer(struct ws_ctx *ctx, int sock, int rc);
 
-/* pyref.c. A file for what the interpreter prints; its descriptor. */
-int ws__python_log(struct ws_ctx *ctx);
+/* pyref.c */
 /* Before a call: no results; after it: WS_EREFERENCE if any is missing. Code
  * of a user that speaks on our socket itself deceives nobody with old ones. */
 void ws__python_forget(struct ws__problem *p);
 int ws__python_complete(const struct ws__problem *p);
-/* ": line" of it, or an empty text. */
-void ws__python_last_words(int log, char *out, size_t n);
 /* Starts the worker and sends all it needs; its answer is still to come. */
 int ws__python_start(struct ws_ctx *ctx, const struct ws__op *op,
                      unsigned threads, uint64_t timeout_ns, int log,

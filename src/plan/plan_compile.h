@@ -1,0 +1,43 @@
+/*
+ * plan_compile.h: what the files of ws_compile share.
+ *
+ * plan_compile.c decides what is wanted and keeps the folder, compile_worker.c
+ * talks to Python.
+ */
+#ifndef WS_PLAN_COMPILE_H
+#define WS_PLAN_COMPILE_H
+
+#include "plan/plan.h"
+
+/* One thing to compile, and what came of it. */
+struct ws__compiled {
+    const char *key;
+    const char *failed; /* words; NULL: it compiled */
+    const char *entry;
+    uint32_t threads, shared_bytes, nulls;
+    const void *cubin;
+    size_t bytes;
+};
+
+/* A running compiler. */
+struct ws__compiler {
+    struct ws_ctx *ctx;
+    struct ws__proc proc;
+    struct ws__buf in;
+    int log;
+    char version[64]; /* of Triton */
+};
+
+/* Starts Python on a kernel's text for a target; it may write below `folder`
+ * only. WS_EREFERENCE: with its words. */
+int ws__compiler_start(struct ws_ctx *ctx, const struct ws__kernel *k,
+                       const char *target, const char *folder, unsigned jobs,
+                       struct ws__compiler *out);
+int ws__compiler_send(struct ws__compiler *c, const char *const *key, size_t n);
+/* 1: *index of the keys and its result, valid until the next call; 0: there is
+ * none left. */
+int ws__compiler_next(struct ws__compiler *c, size_t n, size_t *index,
+                      struct ws__compiled *out);
+void ws__compiler_stop(struct ws__compiler *c);
+
+#endif

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Kernels in Triton from the command line, where there is no Triton: what was
+# compiled before is read and judged, and whoever compiles is told what is
+# missing. tests/slow/s_triton.sh compiles.
+. tests/tap.sh
+t=$tmp/triton
+cp -r tests/data/triton "$t"
+k=$t/twice.yaml
+expect "its space" 0 "$ws" space "$k"
+check "is counted" out_has "8 valid"
+expect "a device that takes no cubins" 1 "$ws" check "$k" --device null --trust-python
+check "says so" out_has "the kernel is ready-made"
+expect "what did not compile" 1 "$ws" check "$k" --device null --trust-python --config BLOCK=96
+check "has the compiler's words" out_has "range must be a power of 2"
+expect "what nobody compiled" 1 "$ws" check "$k" --device null --trust-python --config BLOCK=128 --workload N=7
+check "is there for both values of a bool" out_has "the kernel is ready-made"
+sed -i 's/WARPS: {values: \[1, 2\]}/WARPS: {values: [1, 2, 4]}/' "$k"
+sed -i 's/BLOCK >= 64 \* WARPS/BLOCK >= 32 * WARPS/' "$k"
+expect "a value that is new" 1 "$ws" check "$k" --device null --trust-python --config BLOCK=128,WARPS=4
+check "is filtered" out_has "verdict: filtered: no launch plan: not compiled: twice("
+
+expect "compiling without trust" 3 "$ws" compile "$k"
+check "is told the option" err_has "--trust-python"
+echo "# another" >>"$t/kernels.py"
+expect "another source" 2 "$ws" space "$k"
+check "is stale" err_has "is not what was compiled"
+check "and how to compile it" err_has "wavesmith compile $k --target sm_90 --trust-python"
+rm -r "$t/twice.triton"
+expect "no folder" 2 "$ws" space "$k"
+check "is told" err_has "kernel 'twice' is not compiled"
+
+WAVESMITH_PYTHON=$t/none expect "no Python" 3 "$ws" compile "$k" --trust-python
+check "is told, too" err_has "cannot start Python '$t/none'"
+cat >"$t/python" <<'P'
+#!/bin/sh
+exec /usr/bin/python3 -S "$@"
+P
+chmod +x "$t/python"
+WAVESMITH_PYTHON=$t/python expect "no Triton" 3 "$ws" compile "$k" --trust-python
+check "is told how to get it" err_has "pip install triton"
+check "no work is left" [ ! -e "$t/twice.triton/sm_90/.work" ]
+WAVESMITH_PYTHON=$t/python expect "no target" 3 "$ws" compile "$k" --trust-python --target gfx942
+check "is told one" err_has "is no target: write sm_90"
+expect "nothing in Triton" 2 "$ws" compile ops/gemm --trust-python
+check "is no work" err_has "has no kernel in Triton"
+finish
