@@ -442,13 +442,16 @@ static unsigned job_count(const struct ws_compile_opts *o)
 /* The folder, and one in it where the compiler may write. */
 static int make_folder(struct job *j, char **real, char **work)
 {
+    char name[40];
+
     *real = *work = NULL;
     j->folder = ws__triton_folder(&j->arena, j->k, j->target);
     if (!j->folder)
         return WS_ENOMEM;
     WS_TRY(ws__fs_mkdirs(j->ctx, j->folder));
     WS_TRY(ws__path_inside(j->ctx, j->folder, j->folder, real));
-    *work = ws__path_join(j->ctx, *real, ".work");
+    snprintf(name, sizeof(name), ".work-%ld", (long)getpid());
+    *work = ws__path_join(j->ctx, *real, name);
     return *work ? ws__fs_mkdirs(j->ctx, *work) : WS_ENOMEM;
 }
 

@@ -389,5 +389,8 @@ int ws__load_triton(struct ws__load *l, const struct ws__node *at,
     k->triton = ws__arena_printf(l->arena, "%s %s", x.version, x.target);
     if (!k->triton)
         return WS_ENOMEM;
-    return read_cubins(l, at, k, dir, &x);
+    WS_TRY(read_cubins(l, at, k, dir, &x));
+    ws__log(l->ctx, WS_LOG_INFO, "kernel '%s': %zu files by Triton %s", k->name,
+            k->nready, k->triton);
+    return 0;
 }
