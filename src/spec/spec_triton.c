@@ -267,6 +267,18 @@ char *ws__triton_folder(struct ws__arena *arena, const struct ws__kernel *k,
                             target ? "/" : "", target ? target : "");
 }
 
+/* As all files of a kernel: inside of its folder, links followed. */
+static int check_inside(struct ws__load *l, const struct ws__node *at,
+                        const struct ws__kernel *k, const char *dir)
+{
+    char *real;
+
+    if (ws__path_inside(l->ctx, k->dir, dir, &real) < 0)
+        return ws__error_locate(l->ctx, &at->loc);
+    ws__free(l->ctx, real);
+    return 0;
+}
+
 static int find_folder(struct ws__load *l, const struct ws__node *at,
                        const struct ws__kernel *k, const char **out)
 {
@@ -275,7 +287,11 @@ static int find_folder(struct ws__load *l, const struct ws__node *at,
     *out = dir;
     if (!dir)
         return WS_ENOMEM;
-    return k->target || l->no_files ? 0 : only_folder(l, at, dir, out);
+    if (l->no_files)
+        return 0;
+    if (!k->target)
+        WS_TRY(only_folder(l, at, dir, out));
+    return *out && ws__fs_is_dir(*out) ? check_inside(l, at, k, *out) : 0;
 }
 
 static int not_compiled(struct ws__load *l, const struct ws__node *at,

@@ -20,6 +20,11 @@ sed -i 's/BLOCK >= 64 \* WARPS/BLOCK >= 32 * WARPS/' "$k"
 expect "a value that is new" 1 "$ws" check "$k" --device null --trust-python --config BLOCK=128,WARPS=4
 check "is filtered" out_has "verdict: filtered: no launch plan: not compiled: twice("
 
+mkdir "$tmp/else" && mv "$t/twice.triton/sm_90" "$tmp/else/" && ln -s "$tmp/else/sm_90" "$t/twice.triton/sm_90"
+expect "a folder outside" 2 "$ws" space "$k"
+check "is told" err_has "outside of"
+rm "$t/twice.triton/sm_90" && mv "$tmp/else/sm_90" "$t/twice.triton/"
+
 expect "compiling without trust" 3 "$ws" compile "$k"
 check "is told the option" err_has "--trust-python"
 echo "# another" >>"$t/kernels.py"
