@@ -48,10 +48,10 @@ check "the line of it" err_has "unfit.jsonl:2: its kernel is not the question's"
 check "still nothing" [ ! -e "$tmp/gap.db" ]
 expect "a store that was there stays" 2 "$ws" trials "$tmp/new.db" --import "$tmp/unfit.jsonl"
 expect "as it was" 0 "$ws" trials "$tmp/new.db" --verify
-cp tests/data/store/format2.db "$tmp/two.db"
-expect "a store of format 2" 0 "$ws" trials "$tmp/two.db"
+cp tests/data/store/format2.db "$tmp/format2.db"
+expect "a store of format 2" 0 "$ws" trials "$tmp/format2.db"
 check "two runs of it" out_has "2 runs, 9 trials"
-expect "text of format 1 matches it" 0 "$ws" trials "$tmp/two.db" --import tests/data/store/format1.jsonl
+expect "text of format 1 matches it" 0 "$ws" trials "$tmp/format2.db" --import tests/data/store/format1.jsonl
 check "all of it" out_has "10 were there"
 expect "no such store" 2 "$ws" trials "$tmp/no.db"
 expect "rows of no file" 2 "$ws" trials "$old" --where a=1
