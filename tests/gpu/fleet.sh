@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tests/gpu/fleet.sh BUILD OUT: several GPUs of one model through the vendor's
-# OpenCL. The same tune on one card and on all of them: the same number of
+# tests/gpu/fleet.sh BUILD OUT: several GPUs of one model through CUDA, or
+# through the vendor's OpenCL (FAMILY=opencl). The same tune on one card and on all of them: the same number of
 # trials, all right, and the time that each took. Then two tunes at once on one
 # card, which take turns: their default times against those of a tune alone.
 # BUDGET: trials (48).
@@ -12,7 +12,7 @@ export WAVESMITH_CACHE=/tmp/ws-cache-fleet
 ws=$build/wavesmith budget=${BUDGET:-48}
 bad=0
 "$ws" devices --json >"$out/devices.json"
-mapfile -t dev < <("$ws" devices | awk '/^opencl:/ && /NVIDIA/ {print $1}')
+mapfile -t dev < <("$ws" devices | awk -v f="^${FAMILY:-cuda}:" '$1 ~ f && /NVIDIA/ {print $1}')
 grep -E '"(name|place)"' "$out/devices.json"
 [ ${#dev[@]} -gt 1 ] || { echo "fewer than two GPUs: ${dev[*]}"; exit 3; }
 expect() { # EXPECTED-CODE COMMAND...
