@@ -132,13 +132,13 @@ int ws__measure_once(struct ws__measure *m, const struct ws__dev_seq *seq,
         .nset = 1,
         .rounds = 1,
         .inner = 1,
-        .limit_ns = ws__measure_launch_limit(m),
+        .limit_ns = m->opts.run_limit_ns, /* one round ends by itself */
         .graph = m->opts.graph,
     };
     size_t n = 0;
 
     memset(sample, 0, sizeof(*sample));
-    WS_TRY(ws__measure_run(m, &batch, batch.limit_ns, sample, &n));
+    WS_TRY(ws__measure_run(m, &batch, ws__measure_launch_limit(m), sample, &n));
     if (n != 1)
         return ws__fail(m->ctx, WS_EDEVICE, "the launch gave no sample");
     return 0;
