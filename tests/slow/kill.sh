@@ -25,7 +25,7 @@ sql() { sqlite3 -readonly "$1" "$2" 2>/dev/null; }
 # answers FILE: a tune's JSON without what may differ between runs.
 answers() {
     python3 -c 'import json, sys
-skip = {"store", "pack", "reused", "trial", "default_trial"}
+skip = {"store", "pack", "reused", "trial", "default_trial", "throughput"}
 def clean(x):
     if isinstance(x, dict):
         return {k: clean(v) for k, v in x.items() if k not in skip}
