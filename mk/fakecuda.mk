@@ -8,7 +8,8 @@ FAKE_COMMON := $(FAKE)/fake_state.o $(FAKE)/fake_exec.o $(FAKE)/fake_text.o \
 $(FAKE)/%.o: SANFLAGS =
 $(FAKE)/fake_build.o: CPPFLAGS += -DFAKE_SHIM='"$(CURDIR)/tests/fakecuda/fake_shim.h"'
 
-$(FAKE)/libcuda.so.1: $(FAKE)/fake_cuda.o $(FAKE_COMMON)
+$(FAKE)/libcuda.so.1: $(FAKE)/fake_cuda.o $(FAKE)/fake_memory.o \
+    $(FAKE)/fake_stream.o $(FAKE)/fake_module.o $(FAKE_COMMON)
 $(FAKE)/libnvrtc.so.13: $(FAKE)/fake_nvrtc.o $(FAKE_COMMON)
 $(FAKE)/libnvidia-ml.so.1: $(FAKE)/fake_nvml.o $(FAKE)/fake_state.o
 $(FAKE_LIBS):
