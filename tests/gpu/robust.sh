@@ -6,7 +6,7 @@
 #   tool     SIGKILL of the tool at random moments of a tune, until it ends
 #   workers  SIGKILL of workers at random moments; the tune ends by itself
 # After every kill no process of ours may be on the GPU for longer than two
-# seconds. PARTS: which (all); KILLS: of each kind (20); SEED: when.
+# seconds. PARTS: which (all); QUESTIONS: of faults (100: all); KILLS: of each kind (20); SEED: when.
 set -u
 [ $# -ge 2 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 2; }
 build=$1 out=$2 dev=${3:-cuda:0}
@@ -17,7 +17,7 @@ faults() {
     local start
     start=$(date +%s%N)
     rm -f "$out/faults.db"*
-    timeout 420 "$ws" tune tests/gpu/robust --device "$dev" --strategy grid --budget 100 --seed 1 \
+    timeout 420 "$ws" tune tests/gpu/robust --device "$dev" --strategy grid --budget "${QUESTIONS:-100}" --seed 1 \
         --store "$out/faults.db" --json >"$out/faults-tune.json" 2>"$out/faults.log"
     case $? in 0) ;; *) echo "the tune failed"; tail -n 3 "$out/faults.log"; bad=$((bad + 1)) ;; esac
     seconds_since "$start" >"$out/faults.seconds"
