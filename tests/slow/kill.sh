@@ -122,7 +122,7 @@ workers_killed() {
     [ $rc -eq 0 ] || { sed 's/^/# /' "$tmp/err"; return; }
     answers "$tmp/$name.calm.json" >"$tmp/$name.calm"
     outcome "$tmp/$name.calm.db" >"$tmp/$name.calm.trials"
-    while [ $done_kills -lt "$want" ] && [ $bad -eq 0 ] && [ $round -lt $((want + 10)) ]; do
+    while [ $done_kills -lt "$want" ] && [ $bad -eq 0 ] && [ $round -lt $((want * 3 + 10)) ]; do
         round=$((round + 1))
         db=$tmp/$name.$round.db
         "$@" --store "$db" >"$tmp/json" 2>"$tmp/err" &
