@@ -79,6 +79,19 @@ static bool find_seed(const struct ws__measure *m, const struct ws__wish *w,
     return true;
 }
 
+/* Is it what a wish asks for? Then nobody need work on that wish. */
+static bool claim(struct ws__measure *m, uint64_t seed)
+{
+    struct ws__ahead *a = &m->ahead;
+    bool any = false;
+    uint64_t other;
+
+    for (size_t i = 0; i < a->nwish; i++)
+        if (find_seed(m, &a->wish[i], &other) && other == seed)
+            any = a->wish[i].done = true;
+    return any;
+}
+
 static struct ws__ready *free_place(struct ws__ahead *a, uint64_t bytes)
 {
     struct ws__ready *place = NULL;
@@ -233,10 +246,14 @@ void ws__ahead_announce(struct ws__measure *m, struct ws__wish *wish, size_t n)
     ws__free(m->ctx, a->wish);
     a->wish = wish;
     a->nwish = n;
-    for (size_t i = 0; i < WS__AHEAD; i++) { /* nobody asked for it */
-        if (a->ready[i].state == WS__READY_DONE)
-            a->ready[i].state = WS__READY_FREE;
-        a->ready[i].stale = a->ready[i].state == WS__READY_RUNNING;
+    for (size_t i = 0; i < WS__AHEAD; i++) {
+        struct ws__ready *r = &a->ready[i];
+        bool wanted =
+            r->state != WS__READY_FREE && !r->stale && claim(m, r->seed);
+
+        if (r->state == WS__READY_DONE && !wanted)
+            r->state = WS__READY_FREE;
+        r->stale = r->state == WS__READY_RUNNING && !wanted;
     }
     pthread_cond_signal(&a->wake);
     pthread_mutex_unlock(&m->lock);
@@ -259,7 +276,6 @@ int ws__ahead_take(struct ws__measure *m, const struct ws__instance *in,
     struct ws__ahead *a = &m->ahead;
     struct ws__problem *old = m->problem;
     struct ws__ready *r;
-    uint64_t other;
     int rc = 0;
 
     pthread_mutex_lock(&m->lock);
@@ -274,9 +290,7 @@ int ws__ahead_take(struct ws__measure *m, const struct ws__instance *in,
         r->state = WS__READY_FREE;
         rc = 1;
     }
-    for (size_t i = 0; i < a->nwish; i++) /* too late for these */
-        if (find_seed(m, &a->wish[i], &other) && other == seed)
-            a->wish[i].done = true;
+    claim(m, seed); /* too late for these */
     pthread_cond_signal(&a->wake);
     pthread_mutex_unlock(&m->lock);
     return rc;

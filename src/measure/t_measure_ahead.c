@@ -300,6 +300,30 @@ static void announced_again(void **state)
     once_end(&o);
 }
 
+/* What was prepared and is still wanted stays: a search announces the next
+ * batch before the present one is answered, and again behind it. */
+static void announced_on(void **state)
+{
+    struct ws__question q[NQ];
+    struct answers got;
+    struct once o;
+
+    (void)state;
+    make_questions(q);
+    open_one(&o);
+    announce(&o, q, 4);
+    await(&o, WS__READY_DONE, WS__AHEAD);
+    assert_int_equal(runs_ahead, WS__AHEAD);
+    announce(&o, q, NQ);
+    announce(&o, q, NQ);
+    await(&o, WS__READY_DONE, WS__AHEAD);
+    assert_int_equal(runs_ahead, WS__AHEAD);
+    ask_all(&o, q, &got);
+    assert_true(runs_ahead <= NQ);
+    clear(&o, &got);
+    once_end(&o);
+}
+
 /* Where nothing may run beside what is timed. */
 static void not_on_processors(void **state)
 {
@@ -329,6 +353,7 @@ int main(void)
         T(of_another_binary),
         T(no_room),
         T(announced_again),
+        T(announced_on),
         T(not_on_processors),
     };
 
