@@ -18,7 +18,8 @@ check: deps
 # Under the thread sanitiser: what runs threads of ours. Not what runs PoCL: its
 # threads and its compiler are not instrumented.
 THREADED = $(filter $(foreach t,t_fs t_wire t_turn t_devwire t_isolate \
-    t_measure t_measure_trusted t_fleet t_compare t_generate \
+    t_measure t_measure_ahead t_measure_throughput t_measure_launch \
+    t_measure_trusted t_fleet t_compare t_generate \
     t_gemm_reference t_wsrt_pick t_wsrt_pack t_wsrt_launch,%/$(t)) \
     %/src/reference/t_reference, $(TESTS))
 test-threads: all $(THREADED)
