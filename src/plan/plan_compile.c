@@ -450,7 +450,8 @@ static int make_folder(struct job *j, char **real, char **work)
         return WS_ENOMEM;
     WS_TRY(ws__fs_mkdirs(j->ctx, j->folder));
     WS_TRY(ws__path_inside(j->ctx, j->folder, j->folder, real));
-    snprintf(name, sizeof(name), ".work-%ld", (long)getpid());
+    ws__compile_sweep(j->ctx, *real);
+    snprintf(name, sizeof(name), WS__COMPILE_WORK "%ld", (long)getpid());
     *work = ws__path_join(j->ctx, *real, name);
     return *work ? ws__fs_mkdirs(j->ctx, *work) : WS_ENOMEM;
 }
@@ -481,7 +482,7 @@ static int compile_kernel(struct job *j)
     snprintf(j->out->target, sizeof(j->out->target), "%s", j->target);
 done:
     if (work)
-        rmdir(work);
+        ws__compile_remove(work);
     ws__free(j->ctx, real);
     ws__free(j->ctx, work);
     return rc;

@@ -2,7 +2,7 @@
  * plan_compile.h: what the files of ws_compile share.
  *
  * plan_compile.c decides what is wanted and keeps the folder, compile_worker.c
- * talks to Python.
+ * talks to Python, compile_sweep.c clears up after runs that were killed.
  */
 #ifndef WS_PLAN_COMPILE_H
 #define WS_PLAN_COMPILE_H
@@ -39,5 +39,12 @@ int ws__compiler_send(struct ws__compiler *c, const char *const *key, size_t n);
 int ws__compiler_next(struct ws__compiler *c, size_t n, size_t *index,
                       struct ws__compiled *out);
 void ws__compiler_stop(struct ws__compiler *c);
+
+/* compile_sweep.c */
+#define WS__COMPILE_WORK ".work-" /* and the process's number */
+/* Removes what killed runs have left in the folder. */
+void ws__compile_sweep(struct ws_ctx *ctx, const char *folder);
+/* A folder and all that is in it, as far as that is possible. */
+void ws__compile_remove(const char *folder);
 
 #endif

@@ -30,7 +30,13 @@ expect "it loads" 1 "$ws" check "$k" --device null --trust-python
 # --- a stop in the middle --------------------------------------------------
 rm -r "$t/twice.triton"
 timeout -s INT 1.2 "$ws" compile "$k" --trust-python --jobs 1 >"$tmp/out" 2>&1
+# what one that was killed leaves, and one that lives
+(exit 0) & wait $!
+mkdir -p "$t/twice.triton/sm_90/.work-$!/deep" "$t/twice.triton/sm_90/.work-$$"
+echo x >"$t/twice.triton/sm_90/.work-$!/deep/file"
+echo x >"$t/twice.triton/sm_90/index.json.$(printf %x $!)-12ab.tmp"
 expect "goes on" 0 compile --json
+check "what is somebody's stays" rmdir "$t/twice.triton/sm_90/.work-$$"
 check "and is whole" diff -r "$t/old" "$t/twice.triton"
 
 # --- sources ---------------------------------------------------------------
