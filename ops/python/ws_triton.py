@@ -367,7 +367,7 @@ def version():
     except ImportError as e:
         raise Fail(
             f"Python has no Triton ({e}); install it, as in 'pip install "
-            "triton==3.6.0', or name another interpreter with --python"
+            "triton==3.6.0', or name another Python in WAVESMITH_PYTHON"
         ) from None
     return triton.__version__
 

@@ -483,6 +483,8 @@ static int compile_kernel(struct job *j)
 done:
     if (work)
         ws__compile_remove(work);
+    if (rc < 0 && real)
+        rmdir(real); /* if nothing came into it: it would count as a target */
     ws__free(j->ctx, real);
     ws__free(j->ctx, work);
     return rc;
@@ -506,6 +508,10 @@ static int check(struct ws_spec *spec, const struct ws_compile_opts *o,
     if (!n) {
         ws__fail(spec->ctx, WS_EINVAL, "'%s' has no kernel in Triton", s->path);
         return ws__hint(spec->ctx, "others are compiled when they run");
+    }
+    if (o->target && (!*o->target || strpbrk(o->target, "/."))) {
+        ws__fail(spec->ctx, WS_EINVAL, "'%s' is no target", o->target);
+        return ws__hint(spec->ctx, "write sm_90");
     }
     if (o->trust_python)
         return 0;

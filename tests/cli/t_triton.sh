@@ -44,9 +44,13 @@ P
 chmod +x "$t/python"
 WAVESMITH_PYTHON=$t/python expect "no Triton" 3 "$ws" compile "$k" --trust-python
 check "is told how to get it" err_has "pip install triton"
-check "no work is left" [ -z "$(ls -A "$t/twice.triton/sm_90")" ]
+check "and how to name another Python" err_has "WAVESMITH_PYTHON"
+check "no folder is left" [ ! -e "$t/twice.triton/sm_90" ]
 WAVESMITH_PYTHON=$t/python expect "no target" 3 "$ws" compile "$k" --trust-python --target gfx942
 check "is told one" err_has "is no target: write sm_90"
+expect "a path for a target" 2 "$ws" compile "$k" --trust-python --target ../../out
+check "is none" err_has "'../../out' is no target"
+check "and no folder is made" [ -z "$(ls -A "$t/twice.triton")" ] && [ ! -e "$t/out" ]
 expect "nothing in Triton" 2 "$ws" compile ops/gemm --trust-python
 check "is no work" err_has "has no kernel in Triton"
 finish
