@@ -172,9 +172,13 @@ static int lost(struct ws__reference *r, int code)
     ws__python_last_words(r->log, words, sizeof(words));
     switch (code) {
     case WS_ECRASH:
-        return ws__fail(r->ctx, WS_EREFERENCE,
-                        "reference of '%s' crashed: %s%s", r->op->name, how,
-                        words);
+        ws__fail(r->ctx, WS_EREFERENCE, "reference of '%s' crashed: %s%s",
+                 r->op->name, how, words);
+        if (!strstr(words, "fork"))
+            return WS_EREFERENCE;
+        return ws__hint(r->ctx, "it may start no processes; is the Python a "
+                                "script that does (pyenv's)? Name the "
+                                "interpreter itself in WAVESMITH_PYTHON");
     case WS_ETIMEOUT:
         WS_TRY(ws__check_stop(r->ctx)); /* the caller's own limit */
         ws__fail(r->ctx, WS_EREFERENCE,
