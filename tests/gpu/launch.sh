@@ -15,6 +15,8 @@ set -u
 build=$1 out=$2 pack=${3:-} dev=${4:-cuda:0}
 cd "$(dirname "$0")/../.." || exit 2
 mkdir -p "$out"
+program=$build/tests/gpu/launch
+[ -x "$program" ] || { echo "there is no $program: make B=$build $program"; exit 2; }
 ws=$build/wavesmith
 export WAVESMITH_WORKER=$PWD/$build/wavesmith-worker WAVESMITH_SHARE=$PWD
 if [ -z "$pack" ]; then
@@ -24,7 +26,6 @@ if [ -z "$pack" ]; then
         --store "$out/launch.db" --out "$pack" || exit 1
 fi
 "$ws" pick "$pack" --binaries | tee "$out/launch-binaries.txt" | tail -n 3
-program=$build/tests/gpu/launch
 "$program" "$pack" "${BATCHES:-201}" >"$out/launch.json"
 rc=$?
 cat "$out/launch.json"
