@@ -12,11 +12,11 @@ typedef unsigned long size_t;
 typedef signed char int8_t;
 typedef short int16_t;
 typedef int int32_t;
-typedef long int64_t;
+typedef long long int64_t;
 typedef unsigned char uint8_t, uchar;
 typedef unsigned short uint16_t, ushort;
 typedef unsigned int uint32_t, uint;
-typedef unsigned long uint64_t, uintptr_t;
+typedef unsigned long long uint64_t, uintptr_t;
 
 #define __device__
 #define __host__
