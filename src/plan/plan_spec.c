@@ -229,8 +229,8 @@ static int no_dialect(struct ws_spec *spec, const struct ws__device_info *d,
              "take",
              k->name, ws__dialect_name(k->dialect), d->name);
     return ws__hint(spec->ctx,
-                    "it takes %s; 'wavesmith devices' lists what "
-                    "there is",
+                    "it takes %s; 'wavesmith devices' lists what there is, "
+                    "and why others cannot be used",
                     takes);
 }
 
