@@ -97,6 +97,8 @@ static void tensors(void **state)
     assert_int_equal(wsrt_tensor(f->p, TENSOR_SCALE, &t), WSRT_OK);
     assert_int_equal(t.by_value, 1);
     assert_int_equal(t.dtype, WS__DT_F32);
+    assert_int_equal(wsrt_tensor(f->p, TENSOR_C, &t), WSRT_OK);
+    assert_int_equal(t.align, 4);
     assert_int_equal(wsrt_tensor(f->p, SAMPLE_TENSORS, &t), WSRT_EARG);
     assert_int_equal(wsrt_tensor_count(NULL), 0);
 }

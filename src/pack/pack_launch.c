@@ -33,7 +33,23 @@ static uint32_t program(struct ws__pack_sections *m, const struct ws__expr *e)
              : WSRT_NONE;
 }
 
-static void add_tensor(struct ws__pack_sections *m, const struct ws__tensor *t)
+/* What the op asks for, and an element's own size in any case: of the smallest
+ * of its types, where the shape says which. */
+static uint32_t align_of(const struct ws__op *op, const struct ws__tensor *t)
+{
+    size_t least = t->dtype ? ws__dtype_bytes(t->dtype) : SIZE_MAX;
+
+    if (!t->dtype)
+        for (size_t i = 0; i < op->axis[t->type_axis].ntypes; i++) {
+            size_t n = ws__dtype_bytes(op->axis[t->type_axis].types[i]);
+
+            least = n < least ? n : least;
+        }
+    return t->align > least ? (uint32_t)t->align : (uint32_t)least;
+}
+
+static void add_tensor(struct ws__pack_sections *m, const struct ws__op *op,
+                       const struct ws__tensor *t)
 {
     static const uint32_t role[] = {[WS__INPUT] = WSRT_R_INPUT,
                                     [WS__OUTPUT] = WSRT_R_OUTPUT,
@@ -44,7 +60,7 @@ static void add_tensor(struct ws__pack_sections *m, const struct ws__tensor *t)
                               .type_axis =
                                   t->dtype ? WSRT_NONE : (uint32_t)t->type_axis,
                               .by_value = !t->ndim && t->role == WS__INPUT,
-                              .align = t->align ? t->align : 1};
+                              .align = align_of(op, t)};
 
     ws__pack_add(m, WSRT_S_TENSORS, &f, sizeof(f));
 }
@@ -203,7 +219,7 @@ int ws__pack_add_launching(struct ws__pack_sections *m)
     if (!first)
         return WS_ENOMEM;
     for (size_t i = 0; i < c->op->ntensor; i++)
-        add_tensor(m, &c->op->tensor[i]);
+        add_tensor(m, c->op, &c->op->tensor[i]);
     for (size_t i = 0; i < c->nkernel; i++)
         add_plan(m, &c->kernel[i]);
     for (size_t i = 0; i < plan->ncode; i++) {

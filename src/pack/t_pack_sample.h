@@ -242,7 +242,7 @@ static inline int sample_plans(struct ws_ctx *ctx, struct sample *s)
                       .ndim = 2,
                       .dtype = WS__DT_F32,
                       .type_axis = -1,
-                      .align = 4}};
+                      .align = 1}}; /* then an element's */
     static const char *const size[3][6] = {{"ceil_div(N, BM)", "M", "", "BM",
                                             "2", ""},
                                            {"M", "", "", "64", "", ""},

@@ -273,9 +273,16 @@ static void put_launch(struct ws__drafting *s, size_t i)
                      e->bounds);
         ws__draft_line(s->kernel, why, "    block: %s", WS__BLANK);
     }
-    ws__buf_puts(s->kernel, e->narg ? "    args:\n" : "    args: []\n");
+    ws__buf_puts(s->kernel, e->narg || s->d->sig->dynamic_shared
+                                ? "    args:\n"
+                                : "    args: []\n");
     for (size_t a = 0; a < e->narg; a++)
         put_arg(s, &e->arg[a], &s->bound[i][a]);
+    if (s->d->sig->dynamic_shared)
+        ws__draft_line(s->kernel,
+                       "bytes of extern __shared__, as in 4 * BM; none: delete "
+                       "the line",
+                       "      - {shared: %s}", WS__BLANK);
 }
 
 void ws__draft_put_kernel(struct ws__drafting *s)

@@ -494,6 +494,9 @@ static int read_macros(struct reader *r)
 static int read_all(struct reader *r, const char *text)
 {
     WS_TRY(ws__tokens_read(&r->t, text));
+    for (size_t i = 0; i + 1 < r->t.n && !r->out->dynamic_shared; i++)
+        r->out->dynamic_shared =
+            is(r, i, "extern") && is(r, i + 1, "__shared__");
     WS_TRY(read_entries(r));
     WS_TRY(read_macros(r));
     if (r->t.cut)

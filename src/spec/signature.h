@@ -65,6 +65,7 @@ struct ws__signature {
     size_t nmacro;
     const char *note[16]; /* what was left out and why */
     size_t nnote;
+    bool dynamic_shared; /* "extern __shared__": a launch says how much */
 };
 
 /* `text` may have #line directives: what lies in the file `skip` (NULL: none)

@@ -118,6 +118,21 @@ static void for_a_new_one(void **state)
                  "type 'Foo z' is not known");
     has(&kernel, "      - {bool: ???}");
     has(&kernel, "  - entry: g\n");
+    lacks(&kernel, "{shared:");
+}
+
+static void shared_by_the_launch(void **state)
+{
+    (void)state;
+    draft("__global__ void f(float *x)\n{\n    extern __shared__ float s[];\n"
+          "    __shared__ float fixed[64];\n}",
+          NULL);
+    has(&kernel, "      - {shared: ???} ");
+    has(&kernel, "# bytes of extern __shared__");
+    ws__buf_free(&kernel);
+    ws__buf_free(&op);
+    draft("__global__ void f(float *x) { __shared__ float fixed[64]; }", NULL);
+    lacks(&kernel, "{shared:");
 }
 
 /* With the blanks filled it is a specification. */
@@ -173,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(for_an_op, setup, teardown),
         cmocka_unit_test_setup_teardown(for_a_new_one, setup, teardown),
+        cmocka_unit_test_setup_teardown(shared_by_the_launch, setup, teardown),
         cmocka_unit_test_setup_teardown(filled, setup, teardown),
     };
 
