@@ -99,16 +99,22 @@ static void print_axes(const struct wsrt_pack *p, const int64_t *axes)
     }
 }
 
+static void print_variant(const struct wsrt_pack *p, uint32_t variant)
+{
+    uint32_t k = wsrt_variant_kernel(p, variant);
+
+    printf("  %s  ", wsrt_kernel_name(p, k));
+    for (uint32_t i = 0; i < wsrt_param_count(p, k); i++)
+        printf("%s%s=%s", i ? "," : "", wsrt_param_name(p, k, i),
+               wsrt_param_text(p, variant, i));
+}
+
 static void print(const struct wsrt_pack *p, const int64_t *axes,
                   const struct wsrt_pick *pick)
 {
-    uint32_t k = wsrt_variant_kernel(p, pick->variant);
-
     print_axes(p, axes);
-    printf("\n  %s  ", wsrt_kernel_name(p, k));
-    for (uint32_t i = 0; i < wsrt_param_count(p, k); i++)
-        printf("%s%s=%s", i ? "," : "", wsrt_param_name(p, k, i),
-               wsrt_param_text(p, pick->variant, i));
+    printf("\n");
+    print_variant(p, pick->variant);
     if (pick->how == WSRT_EXACT) {
         printf("\n  exact: this shape was tuned; measured %s, default %s\n",
                cli_time(pick->time_ns), cli_time(pick->default_ns));
@@ -232,20 +238,77 @@ static int answer(struct cli *c, const struct wsrt_pack *p, const int64_t *axes)
     return EXIT_DONE;
 }
 
+/* The pick of an entry that is launched from this image; false: another. */
+static bool is_from(const struct wsrt_pack *p, uint32_t entry, uint32_t image,
+                    struct wsrt_pick *pick)
+{
+    uint32_t at;
+
+    return wsrt_entry(p, entry, pick) == WSRT_OK &&
+           wsrt_pick_image(p, pick, wsrt_entry_axes(p, entry), &at) ==
+               WSRT_OK &&
+           at == image;
+}
+
+/* What the tuned shapes launch from it. One that none does is a default's. */
+static void print_users(const struct wsrt_pack *p, uint32_t image)
+{
+    struct wsrt_pick pick;
+    bool any = false;
+
+    for (uint32_t e = 0; e < wsrt_entry_count(p); e++) {
+        if (!is_from(p, e, image, &pick))
+            continue;
+        any = true;
+        print_variant(p, pick.variant);
+        printf("  for ");
+        print_axes(p, wsrt_entry_axes(p, e));
+        printf("\n");
+    }
+    if (!any)
+        printf("  a default, for other shapes\n");
+}
+
+static json_t *users_json(const struct wsrt_pack *p, uint32_t image)
+{
+    json_t *list = json_array();
+    struct wsrt_pick pick;
+
+    for (uint32_t e = 0; e < wsrt_entry_count(p); e++) {
+        json_t *j;
+
+        if (!is_from(p, e, image, &pick))
+            continue;
+        j = json_object();
+        cli_put(j, "shape", axes_json(p, wsrt_entry_axes(p, e)));
+        cli_put(j, "kernel",
+                cli_text(
+                    wsrt_kernel_name(p, wsrt_variant_kernel(p, pick.variant))));
+        cli_put(j, "parameters", params_json(p, pick.variant));
+        json_array_append_new(list, j);
+    }
+    return list;
+}
+
 /* All that the pack has. */
 static int list_binaries(struct cli *c, const struct wsrt_pack *p)
 {
     json_t *list = json_array();
     struct wsrt_image m;
 
-    for (uint32_t i = 0; wsrt_image(p, i, &m) == WSRT_OK; i++)
-        json_array_append_new(list, image_json(&m));
+    for (uint32_t i = 0; wsrt_image(p, i, &m) == WSRT_OK; i++) {
+        json_t *j = image_json(&m);
+
+        cli_put(j, "tuned", users_json(p, i));
+        json_array_append_new(list, j);
+    }
     if (c->json)
         return cli_json(c, json_pack("{s:o}", "binaries", list));
     json_decref(list);
     for (uint32_t i = 0; wsrt_image(p, i, &m) == WSRT_OK; i++) {
         print_image(&m);
         printf("\n");
+        print_users(p, i);
     }
     if (!wsrt_image_count(p))
         printf("the pack carries no binaries: programs compile its sources\n");

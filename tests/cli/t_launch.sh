@@ -14,6 +14,7 @@ expect "a tune writes a pack" 0 tune --budget 2 --out "$tmp/p.wspack"
 check "and says that it has binaries" grep -q 'wspack (.* binar' "$tmp/out"
 expect "it has binaries" 0 "$ws" pick "$tmp/p.wspack" --binaries
 check "for the device" out_has "cuda sm_90, "
+check "and for what" out_has "  for M=4,N=32,K=64,T=float32"
 expect "and says which a shape takes" 0 "$ws" pick "$tmp/p.wspack" --json M=4,N=32,K=64
 check "with its target" out_has '"target": "sm_90"'
 check "and its scratch memory" out_has '"scratch_bytes": '
