@@ -269,6 +269,7 @@ static json_t *run_json(const struct ws_run_info *r)
     cli_put(j, "spec_hash", cli_text(r->spec_hash));
     cli_put(j, "device", cli_text(r->device));
     cli_put(j, "device_hash", cli_text(r->device_hash));
+    cli_put(j, "protocol", cli_text(r->protocol));
     cli_put(j, "strategy", cli_text(r->strategy));
     snprintf(text, sizeof(text), "%llu", (unsigned long long)r->seed);
     cli_put(j, "seed", cli_text(text));
@@ -308,6 +309,11 @@ static void print_run(const struct ws_run_info *r)
     }
     printf("\n  on ");
     put_clean(r->device[0] ? r->device : r->device_hash);
+    if (r->protocol[0]) {
+        printf(" (");
+        put_clean(r->protocol);
+        printf(")");
+    }
     printf("\n  begun %s, last trial %s\n  %llu trials",
            date(r->begun_ns, begun), date(r->last_ns, last),
            (unsigned long long)r->trials);

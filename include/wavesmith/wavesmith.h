@@ -470,6 +470,8 @@ struct ws_run_info {
     uint64_t verdicts[16];
     int measuring; /* a live process works on it */
     int64_t pid;   /* that one */
+    const char
+        *protocol; /* how it was measured ("graph": launch mode), or "" */
 };
 
 /* Of opts only store, spec, run and device are read. */

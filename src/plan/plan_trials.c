@@ -424,6 +424,7 @@ static int on_run(void *user, const struct ws__store_sum *sum)
         .trials = sum->trials,
         .samples = sum->samples,
         .spent_ns = sum->spent_ns,
+        .protocol = sum->protocol,
         .measuring = sum->measuring,
         .pid = sum->measuring ? sum->pid : 0,
     };

@@ -69,9 +69,10 @@ struct ws__store_sum {
     struct ws__run run;
     uint64_t begun_ns, last_ns; /* last: when its latest trial began; or 0 */
     uint64_t trials, verdict[WS__V_FILTERED + 1], spent_ns, samples;
-    char device[128]; /* as its first measurer says, or empty */
-    bool measuring;   /* a live process holds its lock */
-    int64_t pid;      /* of that */
+    char device[128];  /* as its first measurer says, or empty */
+    char protocol[64]; /* likewise: how it measured */
+    bool measuring;    /* a live process holds its lock */
+    int64_t pid;       /* of that */
 };
 
 int ws__store_runs(struct ws__store *s,

@@ -116,6 +116,9 @@ static const char sums[] =
     " max(t.wall_ns), coalesce("
     "(SELECT i.device FROM identity i WHERE i.hash = r.device),"
     " (SELECT i.device FROM trial u JOIN identity i"
+    " ON i.id = u.identity WHERE u.run = r.id ORDER BY u.id LIMIT 1)),"
+    " coalesce((SELECT i.protocol FROM identity i WHERE i.hash = r.device),"
+    " (SELECT i.protocol FROM trial u JOIN identity i"
     " ON i.id = u.identity WHERE u.run = r.id ORDER BY u.id LIMIT 1))"
     " FROM run r LEFT JOIN trial t ON t.run = r.id"
     " GROUP BY r.id, t.verdict ORDER BY r.id, t.verdict";
@@ -123,12 +126,16 @@ static const char sums[] =
 static void add_verdict(sqlite3_stmt *q, int at, struct ws__store_sum *sum)
 {
     const unsigned char *device = sqlite3_column_text(q, at + 5);
+    const unsigned char *protocol = sqlite3_column_text(q, at + 6);
     uint64_t n = (uint64_t)sqlite3_column_int64(q, at + 1);
     uint64_t last_ns = (uint64_t)sqlite3_column_int64(q, at + 4);
     int64_t verdict = sqlite3_column_int64(q, at);
 
     if (device)
         snprintf(sum->device, sizeof(sum->device), "%s", (const char *)device);
+    if (protocol)
+        snprintf(sum->protocol, sizeof(sum->protocol), "%s",
+                 (const char *)protocol);
     sum->trials += n;
     if (verdict >= 0 && verdict <= WS__V_FILTERED)
         sum->verdict[verdict] += n;
