@@ -192,17 +192,19 @@ static void drop_line(struct scan *c)
     c->flushed = c->at;
 }
 
-static void take_word(struct scan *c, char *out, size_t n)
+/* Its last character, also of one that is longer than n. */
+static char take_word(struct scan *c, char *out, size_t n)
 {
     size_t len = 0;
+    char last = '\0';
 
     while (isalnum((unsigned char)peek(c)) || peek(c) == '_') {
-        char ch = take(c);
-
+        last = take(c);
         if (len + 1 < n)
-            out[len++] = ch;
+            out[len++] = last;
     }
     out[len] = '\0';
+    return last;
 }
 
 static int flush(struct scan *c, size_t until)
@@ -491,19 +493,36 @@ static int check_files(struct scan *c, const char *word,
     return 0;
 }
 
+/* The rest of a number as preprocessors see it, to which points, and signs
+ * behind an exponent, belong: 1.e-5f. */
+static int scan_number(struct scan *c, char last, const struct ws__loc *loc)
+{
+    char word[32], ch;
+
+    while ((ch = peek(c)) == '.' ||
+           ((ch == '+' || ch == '-') && last && strchr("eEpP", last))) {
+        take(c);
+        last = take_word(c, word, sizeof(word));
+        WS_TRY(check_files(c, word, loc));
+    }
+    if (ch != '\'')
+        return 0;
+    return refuse(c, loc, "a digit separator", "write the number plain");
+}
+
 /* A name or a number. Two things after it would be read differently by C and
  * by C++, and could hide an include from one reading: refused. */
 static int scan_word(struct scan *c)
 {
     static const char *const raw[] = {"R", "LR", "uR", "UR", "u8R"};
     struct ws__loc loc = here(c);
-    char word[32];
+    char word[32], last;
 
     c->start = false;
-    take_word(c, word, sizeof(word));
+    last = take_word(c, word, sizeof(word));
     WS_TRY(check_files(c, word, &loc));
-    if (isdigit((unsigned char)*word) && peek(c) == '\'')
-        return refuse(c, &loc, "a digit separator", "write the number plain");
+    if (isdigit((unsigned char)*word))
+        return scan_number(c, last, &loc);
     if (peek(c) == '"' && is_one_of(word, raw, WS_COUNT(raw)))
         return refuse(c, &loc, "a raw string", "use an ordinary string");
     return 0;

@@ -443,6 +443,13 @@ static void escapes_are_refused(void **state)
         {"\xef\xbb\xbf#include \"link.h\"\n", "outside"},
         {"// x\r#include \"link.h\"\n", "carriage return"},
         {"int a = 1'0'/*';\n#include \"link.h\"\n", "digit separator"},
+        {"#define X 1.'0 ' /* '\n#include \"link.h\"\n/* ' */\n",
+         "digit separator"},
+        {"#define X 0x1p\\\n-'0 ' /* '\n#include \"link.h\"\n/* ' */\n",
+         "digit separator"},
+        {"#define X 1.e'0 ' /* '\n#include \"link.h\"\n/* ' */\n",
+         "digit separator"},
+        {"int a = 1+'0';\n#include \"link.h\"\n", "outside"},
         {"// x ?\?/\n#include \"link.h\"\n", "trigraph"},
     };
     struct ws__spec *s;

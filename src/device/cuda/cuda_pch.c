@@ -108,6 +108,19 @@ static void follow(struct conditions *c, const char *line)
     }
 }
 
+/* What stands between the brackets. In a comment it can be anything, which must
+ * not become an include of any file; a header's path is plain. */
+static bool is_header(const char *name, size_t n)
+{
+    char before = '/';
+
+    for (size_t i = 0; i < n; before = name[i++])
+        if ((!isalnum((unsigned char)name[i]) && !strchr("_-./", name[i])) ||
+            (before == '/' && (name[i] == '/' || name[i] == '.')))
+            return false;
+    return n > 0;
+}
+
 /* The includes that are put in front; none if it is not worth it or not
  * safe. */
 static int find_includes(const char *source, struct ws__buf *b, size_t *n)
@@ -127,7 +140,7 @@ static int find_includes(const char *source, struct ws__buf *b, size_t *n)
         if (!p || *p != '<' || c.stack || c.depth > 60)
             continue;
         end = p + strcspn(p, ">\n");
-        if (*end != '>')
+        if (*end != '>' || !is_header(p + 1, (size_t)(end - p) - 1))
             continue;
         heavy = heavy || is_heavy(p + 1, (size_t)(end - p) - 1);
         ws__buf_printf(b, "#include %.*s\n", (int)(end - p) + 1, p);

@@ -759,6 +759,10 @@ static void hoisting(void **state)
         {"#include <cuda/barrier>", "#include <cuda/barrier>\n"},
         {"#define N 3\n # include <cuda_fp16.h>\n#include <cub/x.cuh> // y\n",
          "#include <cuda_fp16.h>\n#include <cub/x.cuh>\n"},
+        /* in a comment, it may be no header */
+        {"/*\n#include </etc/passwd>\n#include <cuda/../../x>\n"
+         "#include <a b>\n*/\n#include <cuda/a>\n",
+         "#include <cuda/a>\n"},
         /* meant for the header */
         {"#define _CG_ABI_EXPERIMENTAL\n#include <cooperative_groups.h>\n",
          NULL},
