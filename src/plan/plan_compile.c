@@ -27,6 +27,7 @@
 #define EVERY 16    /* files between two indexes */
 #define MAX_INDEX ((size_t)8 << 20)
 #define MAX_SOURCE ((size_t)1 << 20)
+#define MAX_WORDS 700
 
 struct job {
     struct ws_spec *spec;
@@ -342,6 +343,17 @@ static void note_failure(struct job *j, const char *key, const char *words)
                  key, words);
 }
 
+/* A compiler's words, for terminals and the index. */
+static char *plain_words(struct job *j, const char *words)
+{
+    char *text = ws__arena_printf(&j->arena, "%.*s", MAX_WORDS, words);
+
+    for (char *p = text; p && *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 127)
+            *p = ' ';
+    return text;
+}
+
 static int take(struct job *j, const char *key, const struct ws__compiled *r)
 {
     struct ws__source_file *f = &j->file[j->nfile];
@@ -350,7 +362,7 @@ static int take(struct job *j, const char *key, const struct ws__compiled *r)
     memset(f, 0, sizeof(*f));
     f->key = key;
     if (r->failed) {
-        f->failed = ws__arena_strdup(&j->arena, r->failed);
+        f->failed = plain_words(j, r->failed);
         j->nfile += f->failed != NULL;
         return f->failed ? 0 : WS_ENOMEM;
     }
@@ -381,16 +393,21 @@ static int run(struct job *j, struct ws__compiler *c, const char **key,
 
     WS_TRY(ws__compiler_send(c, key, n));
     while ((rc = ws__compiler_next(c, n, &i, &r)) > 0) {
+        if (!key[i])
+            return ws__fail(j->ctx, WS_EPROTO,
+                            "the compiler answers the same twice");
         WS_TRY(take(j, key[i], &r));
         if (j->opts->progress) {
             struct ws_compile_progress p = {.kernel = j->k->name,
                                             .key = key[i],
-                                            .failure = r.failed,
+                                            .failure =
+                                                j->file[j->nfile - 1].failed,
                                             .done = ++done,
                                             .planned = n};
 
             j->opts->progress(j->opts->user, &p);
         }
+        key[i] = NULL;
         if (j->nfile % EVERY == 0)
             WS_TRY(write_index(j, c->version));
     }
@@ -449,7 +466,7 @@ static int make_folder(struct job *j, char **real, char **work)
     if (!j->folder)
         return WS_ENOMEM;
     WS_TRY(ws__fs_mkdirs(j->ctx, j->folder));
-    WS_TRY(ws__path_inside(j->ctx, j->folder, j->folder, real));
+    WS_TRY(ws__path_inside(j->ctx, j->k->dir, j->folder, real));
     ws__compile_sweep(j->ctx, *real);
     snprintf(name, sizeof(name), WS__COMPILE_WORK "%ld", (long)getpid());
     *work = ws__path_join(j->ctx, *real, name);

@@ -51,6 +51,32 @@ check "is told one" err_has "is no target: write sm_90"
 expect "a path for a target" 2 "$ws" compile "$k" --trust-python --target ../../out
 check "is none" err_has "'../../out' is no target"
 check "and no folder is made" [ -z "$(ls -A "$t/twice.triton")" ] && [ ! -e "$t/out" ]
+
+# A source is code that may talk to the tool in the compiler's place, and leave
+# things behind.
+mkdir -p "$t/site/triton"
+echo '__version__ = "3.6.0"' >"$t/site/triton/__init__.py"
+printf '#!/bin/sh\nPYTHONPATH=%s exec /usr/bin/python3 "$@"\n' "$t/site" >"$t/python"
+cat >"$t/kernels.py" <<'P'
+import os, socket, struct
+def blob(raw): return struct.pack("<Q", len(raw)) + raw
+def text(s): return blob(s.encode() + b"\0")
+def send(kind, body): tool.sendall(struct.pack("<II", len(body), kind) + body)
+os.makedirs(os.environ["TMPDIR"] + "/a/b")
+tool = socket.socket(fileno=3)
+send(111, text("3.6.0") + text(""))
+tool.recv(100)
+for _ in range(20000):
+    send(113, struct.pack("<I", 0) + text("no\x1b[31m") + text("") + struct.pack("<III", 0, 0, 0) + blob(b""))
+P
+WAVESMITH_PYTHON=$t/python expect "a compiler that lies" 5 "$ws" compile "$k" --trust-python
+check "is told" err_has "the compiler answers the same twice"
+check "its words are plain" eval '! grep -q "$(printf "\033")" "$tmp/err"'
+check "nothing of it is left" [ -z "$(find "$t/twice.triton" -name '.work*')" ]
+mkdir -p "$tmp/else2" && rm -r "$t/twice.triton" && ln -s "$tmp/else2" "$t/twice.triton"
+WAVESMITH_PYTHON=$t/python expect "a folder elsewhere" 2 "$ws" compile "$k" --trust-python
+check "is not written to" [ -z "$(find "$tmp/else2" -type f)" ]
+rm "$t/twice.triton"
 expect "nothing in Triton" 2 "$ws" compile ops/gemm --trust-python
 check "is no work" err_has "has no kernel in Triton"
 finish
