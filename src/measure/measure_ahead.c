@@ -274,7 +274,7 @@ int ws__ahead_take(struct ws__measure *m, const struct ws__instance *in,
                    uint64_t seed, bool *computed)
 {
     struct ws__ahead *a = &m->ahead;
-    struct ws__problem *old = m->problem;
+    struct ws__problem *old = m->problem, *drop = NULL;
     struct ws__ready *r;
     int rc = 0;
 
@@ -289,10 +289,16 @@ int ws__ahead_take(struct ws__measure *m, const struct ws__instance *in,
         r->p = old;
         r->state = WS__READY_FREE;
         rc = 1;
+        /* A place keeps no more than would have been made in it. */
+        if (old && bytes_of(old->in) > a->max_bytes) {
+            drop = old;
+            r->p = NULL;
+        }
     }
     claim(m, seed); /* too late for these */
     pthread_cond_signal(&a->wake);
     pthread_mutex_unlock(&m->lock);
+    ws__problem_free(drop);
     return rc;
 }
 

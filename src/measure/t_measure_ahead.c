@@ -274,6 +274,12 @@ static void no_room(void **state)
     announce(&o, q, NQ);
     await(&o, WS__READY_DONE, 1);
     ask_all(&o, q, &got);
+    assert_true(runs_ahead >= 1);
+    for (size_t k = 0; k < WS__AHEAD; k++) { /* nor is the large one kept */
+        const struct ws__problem *p = o.m->ahead.ready[k].p;
+
+        assert_true(!p || p->in->shape[0].bytes <= 64 * 4);
+    }
     clear(&o, &got);
     once_end(&o);
 }
