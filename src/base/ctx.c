@@ -177,6 +177,17 @@ int ws__check_stop(struct ws_ctx *ctx)
     return 0;
 }
 
+void ws__plain(char *text)
+{
+    for (unsigned char *p = (unsigned char *)text; *p; p++) {
+        if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+            *p++ = '?'; /* U+0080 to U+009F: some terminals obey them */
+        else if ((*p >= ' ' && *p != 0x7f) || *p == '\n' || *p == '\t')
+            continue;
+        *p = '?';
+    }
+}
+
 static void set_error(struct ws_ctx *ctx, int code, const struct ws__loc *loc,
                       const char *fmt, va_list ap)
 {
@@ -184,6 +195,7 @@ static void set_error(struct ws_ctx *ctx, int code, const struct ws__loc *loc,
     char text[sizeof(ctx->err.message)], file[sizeof(ctx->err.file)] = "";
 
     vsnprintf(text, sizeof(text), fmt, ap);
+    ws__plain(text);
     if (loc && loc->file)
         snprintf(file, sizeof(file), "%s", loc->file);
     ctx->err.code = code;
@@ -224,6 +236,7 @@ int ws__hint(struct ws_ctx *ctx, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
+    ws__plain(text);
     memcpy(ctx->err.hint, text, sizeof(text));
     return ctx->err.code;
 }
@@ -247,6 +260,7 @@ int ws__error_prefix(struct ws_ctx *ctx, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
+    ws__plain(text);
     snprintf(whole, sizeof(whole), "%s: %s", text, ctx->err.message);
     memcpy(ctx->err.message, whole, sizeof(text));
     ctx->err.message[sizeof(text) - 1] = '\0';
@@ -275,5 +289,6 @@ void ws__log(struct ws_ctx *ctx, enum ws_log_level level, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
+    ws__plain(text);
     ctx->log(ctx->log_user, level, text);
 }

@@ -44,6 +44,9 @@ struct ws__loc {
     uint32_t line, column;
 };
 
+/* Signs that would steer a terminal become '?': what a foreign file or a
+ * compiler says ends up on one. All below do it by themselves. */
+void ws__plain(char *text);
 /* Set the error (hint cleared, location unknown) and return `code`. */
 int ws__fail(struct ws_ctx *ctx, int code, const char *fmt, ...)
     WS_PRINTF(3, 4);

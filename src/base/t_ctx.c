@@ -49,6 +49,14 @@ static void test_error(void **state)
     ws__error_locate(ctx, &other);
     assert_string_equal(e->file, "g.yaml");
     assert_int_equal(e->column, 2);
+    /* steers no terminal */
+    ws__fail(ctx, WS_EIO, "a\n\tb%s",
+             "\x1b[31m\x7f\r\xc2\x9b"
+             "c\xc3\xa9");
+    ws__hint(ctx, "%s", "\x07");
+    ws__error_prefix(ctx, "%s", "\x1b");
+    assert_string_equal(e->message, "?: a\n\tb?[31m????c\xc3\xa9");
+    assert_string_equal(e->hint, "?");
     ws__error_clear(ctx);
     assert_int_equal(e->code, 0);
     assert_string_equal(e->file, "");

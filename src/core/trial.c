@@ -114,6 +114,7 @@ int ws__trial_set_reason(struct ws_ctx *ctx, struct ws__trial *t,
     va_start(ap, fmt);
     vsnprintf(text, (size_t)n + 1, fmt, ap);
     va_end(ap);
+    ws__plain(text);
     ws__free(ctx, t->reason);
     t->reason = text;
     return 0;
