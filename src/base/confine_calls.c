@@ -22,6 +22,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -193,9 +194,6 @@ static const uint32_t fcntls[] = {
     F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL,
 };
 
-/* Refused: to outlive the tool, to share a processor as others choose. */
-static const uint32_t prctls[] = {PR_SET_PDEATHSIG, PR_SCHED_CORE};
-
 /* ---- the filter ---------------------------------------------------------- */
 
 #define MAX_CODE (2 * WS_COUNT(denied) + 5 * WS_COUNT(own_only) + 128)
@@ -225,21 +223,21 @@ static void answer(struct program *p, uint32_t what)
 #define LOW_WORD(i)                                                            \
     (offsetof(struct seccomp_data, args) + (size_t)(i) * sizeof(uint64_t))
 
-/* Call `nr` only with argument `at` one of the list, or (listed false) not. */
+/* Call `nr` only with argument `at` one of the list. */
 static void by_list(struct program *p, int nr, size_t at, const uint32_t *list,
-                    size_t n, bool listed)
+                    size_t n)
 {
     op(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, (uint8_t)(n + 3));
     load(p, LOW_WORD(at));
     for (size_t i = 0; i < n; i++)
         op(p, BPF_JMP | BPF_JEQ | BPF_K, list[i], (uint8_t)(n - i), 0);
-    answer(p, listed ? DENY : SECCOMP_RET_ALLOW);
-    answer(p, listed ? SECCOMP_RET_ALLOW : DENY);
+    answer(p, DENY);
+    answer(p, SECCOMP_RET_ALLOW);
 }
 
 static void only(struct program *p, int nr, uint32_t first)
 {
-    by_list(p, nr, 0, &first, 1, true);
+    by_list(p, nr, 0, &first, 1);
 }
 
 /* A file is cut only by who opens it to write, so that Landlock sees it: its
@@ -286,6 +284,20 @@ static void by_kind(struct program *p, bool alone)
 #endif
 }
 
+/* Refused: to outlive the tool, to share a processor as others choose. To die
+ * with the parent is what children of a worker must be able to ask for. */
+static void by_option(struct program *p)
+{
+    op(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 7);
+    load(p, LOW_WORD(0));
+    op(p, BPF_JMP | BPF_JEQ | BPF_K, PR_SCHED_CORE, 4, 0);
+    op(p, BPF_JMP | BPF_JEQ | BPF_K, PR_SET_PDEATHSIG, 0, 2);
+    load(p, LOW_WORD(1));
+    op(p, BPF_JMP | BPF_JEQ | BPF_K, SIGKILL, 0, 1);
+    answer(p, SECCOMP_RET_ALLOW);
+    answer(p, DENY);
+}
+
 static void make_filter(struct program *p, bool alone)
 {
     p->n = 0;
@@ -311,9 +323,9 @@ static void make_filter(struct program *p, bool alone)
     no_cut(p, SYS_openat, 2);
     only(p, SYS_kill, (uint32_t)getpid());
     only(p, SYS_tgkill, (uint32_t)getpid());
-    by_list(p, SYS_prctl, 0, prctls, WS_COUNT(prctls), false);
-    by_list(p, SYS_ioctl, 1, ioctls, WS_COUNT(ioctls), true);
-    by_list(p, SYS_fcntl, 1, fcntls, WS_COUNT(fcntls), true);
+    by_option(p);
+    by_list(p, SYS_ioctl, 1, ioctls, WS_COUNT(ioctls));
+    by_list(p, SYS_fcntl, 1, fcntls, WS_COUNT(fcntls));
     answer(p, SECCOMP_RET_ALLOW);
 }
 

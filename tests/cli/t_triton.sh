@@ -73,6 +73,27 @@ WAVESMITH_PYTHON=$t/python expect "a compiler that lies" 5 "$ws" compile "$k" --
 check "is told" err_has "the compiler answers the same twice"
 check "its words are plain" eval '! grep -q "$(printf "\033")" "$tmp/err"'
 check "nothing of it is left" [ -z "$(find "$t/twice.triton" -name '.work*')" ]
+
+# Who compiles ends with the tool, in whatever way that ends.
+cat >"$t/kernels.py" <<'P'
+import ctypes, os, signal, time
+pid = os.fork()
+if pid == 0:
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    open(os.environ["TMPDIR"] + "/ready", "w").write(str(os.getpid()))
+time.sleep(100)
+P
+WAVESMITH_PYTHON=$t/python "$ws" compile "$k" --trust-python >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+for _ in $(seq 200); do
+    child=$(cat "$t/twice.triton/sm_90/.work-$pid/ready" 2>/dev/null)
+    [ -z "$child" ] || break
+    sleep 0.05
+done
+kill -9 $pid; wait $pid 2>/dev/null
+for _ in $(seq 100); do [ -d "/proc/$child" ] || break; sleep 0.05; done
+check "a child of it ends with the tool" eval '[ -n "$child" ] && [ ! -d "/proc/$child" ]'
+
 mkdir -p "$tmp/else2" && rm -r "$t/twice.triton" && ln -s "$tmp/else2" "$t/twice.triton"
 WAVESMITH_PYTHON=$t/python expect "a folder elsewhere" 2 "$ws" compile "$k" --trust-python
 check "is not written to" [ -z "$(find "$tmp/else2" -type f)" ]
