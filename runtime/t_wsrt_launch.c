@@ -14,6 +14,7 @@
 
 #include "pack/t_pack_sample.h"
 #include "t_fake_driver.h"
+#include "wsrt_exec.h"
 #include "wsrt_format.h"
 
 #define NENTRY 24
@@ -382,6 +383,11 @@ static void no_plan(void **state)
 
     assert_int_equal(wsrt_prepare_all(f->e, STREAM, NULL, 0), WSRT_OK);
     memcpy(axes, e->workload->axis, sizeof(axes));
+    f->e->shared_optin = 1; /* less than its first launch wants */
+    assert_int_equal(wsrt_launch(f->e, &pick, axes, f->tensor, (void *)0x100000,
+                                 UINT64_MAX, STREAM),
+                     WSRT_EPLAN);
+    f->e->shared_optin = 232448;
     axes[AXIS_M] = 65536; /* of y */
     assert_int_equal(wsrt_launch(f->e, &pick, axes, f->tensor, (void *)0x100000,
                                  UINT64_MAX, STREAM),

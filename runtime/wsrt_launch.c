@@ -8,15 +8,20 @@
  */
 #include "wsrt_exec.h"
 
-/* What CUDA allows in y and z, and threads a block. */
+/* What CUDA allows in y and z, and threads a block; how much shared memory is
+ * the device's to say. */
 #define CUDA_MAX_GRID_YZ 65535u
+#define CUDA_MAX_BLOCK_Z 64u
 #define CUDA_MAX_THREADS 1024u
 
-static int fits_cuda(const struct wsrt_plan_launch *l)
+static int fits_cuda(const struct wsrt_exec *e,
+                     const struct wsrt_plan_launch *l)
 {
     return l->grid[1] <= CUDA_MAX_GRID_YZ && l->grid[2] <= CUDA_MAX_GRID_YZ &&
+           l->block[2] <= CUDA_MAX_BLOCK_Z &&
            (uint64_t)l->block[0] * l->block[1] * l->block[2] <=
-               CUDA_MAX_THREADS;
+               CUDA_MAX_THREADS &&
+           l->shared_bytes <= (uint32_t)e->shared_optin;
 }
 
 int wsrt_plan_make(struct wsrt_exec *e, const struct wsrt_pick *pick,
@@ -37,7 +42,7 @@ int wsrt_plan_make(struct wsrt_exec *e, const struct wsrt_pick *pick,
     for (uint32_t i = 0; i < out->nlaunch; i++) {
         struct wsrt_plan_launch *l = &out->launch[i];
 
-        if (!fits_cuda(l))
+        if (!fits_cuda(e, l))
             return WSRT_EPLAN;
         l->function =
             atomic_load_explicit(&e->function[symbol[i]], memory_order_acquire);

@@ -61,7 +61,7 @@ static const char *const headers[] = {
 
 /* All below these. */
 static const char *const folders[] = {"cooperative_groups/", "cub/", "cuda/",
-                                      "nv/", "thrust/"};
+                                      "nv/"};
 
 /* A path of plain names, none of them beginning with a dot. */
 static bool is_plain(const char *name)

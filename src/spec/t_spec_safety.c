@@ -177,6 +177,7 @@ static const struct {
     {WS__DIALECT_CUDA, "#include <cuda//k.h>\n", "no known header"},
     {WS__DIALECT_CUDA, "#include <cub/.h>\n", "no known header"},
     {WS__DIALECT_CUDA, "#include <cub/>\n", "no known header"},
+    {WS__DIALECT_CUDA, "#include <thrust/fill.h>\n", "no known header"},
     {WS__DIALECT_CUDA, "#include <mma.h\n", "no known header"},
     {WS__DIALECT_CUDA, "#include <m\\\nma.hh>\n", "no known header"},
     {WS__DIALECT_CUDA, "#include < mma.h>\n", "no known header"},

@@ -38,13 +38,9 @@
 
 static bool is_heavy(const char *name, size_t n)
 {
-    static const char *const heavy[] = {"cooperative_groups",
-                                        "cub/",
-                                        "cuda/",
-                                        "thrust/",
-                                        "cuda_pipeline.h",
-                                        "cuda_awbarrier.h",
-                                        "curand_kernel.h"};
+    static const char *const heavy[] = {
+        "cooperative_groups", "cub/",           "cuda/", "cuda_pipeline.h",
+        "cuda_awbarrier.h",   "curand_kernel.h"};
 
     for (size_t i = 0; i < WS_COUNT(heavy); i++)
         if (n >= strlen(heavy[i]) && !memcmp(name, heavy[i], strlen(heavy[i])))
