@@ -56,6 +56,26 @@ char *ws__strdup(struct ws_ctx *ctx, const char *s)
     return p;
 }
 
+char **ws__strdup_all(struct ws_ctx *ctx, const char *const *s, size_t n)
+{
+    size_t bytes = (n ? n : 1) * sizeof(char *);
+    char **list, *to;
+
+    for (size_t i = 0; i < n; i++)
+        bytes += strlen(s[i]) + 1;
+    list = ws__alloc(ctx, bytes, 1);
+    if (!list)
+        return NULL;
+    to = (char *)(list + n);
+    for (size_t i = 0; i < n; i++) {
+        size_t size = strlen(s[i]) + 1;
+
+        list[i] = memcpy(to, s[i], size);
+        to += size;
+    }
+    return list;
+}
+
 int ws__grow(struct ws_ctx *ctx, void **items, size_t *cap, size_t n,
              size_t size)
 {

@@ -17,6 +17,8 @@ void *ws__alloc(struct ws_ctx *ctx, size_t count, size_t size);
 void *ws__resize(struct ws_ctx *ctx, void *p, size_t count, size_t size);
 void ws__free(struct ws_ctx *ctx, void *p);
 char *ws__strdup(struct ws_ctx *ctx, const char *s);
+/* n strings and the list of them, in one block; n may be 0. */
+char **ws__strdup_all(struct ws_ctx *ctx, const char *const *s, size_t n);
 int ws__nomem(struct ws_ctx *ctx); /* sets the error, returns WS_ENOMEM */
 
 /*

@@ -151,21 +151,28 @@ static int torture_body(struct ws_ctx *ctx, void *user)
 {
     struct ws__arena ar;
     struct ws__buf b;
+    static const char *const two[] = {"", "de"};
+    char **none = ws__strdup_all(ctx, NULL, 0);
+    char **all = ws__strdup_all(ctx, two, 2);
     char *s = ws__strdup(ctx, "abc");
     int rc = WS_ENOMEM;
     (void)user;
 
     ws__arena_init(&ar, ctx);
     ws__buf_init(&b, ctx, 1 << 16);
-    if (!s || !ws__arena_alloc(&ar, 1, 20000) ||
+    if (!s || !none || !all || !ws__arena_alloc(&ar, 1, 20000) ||
         !ws__arena_printf(&ar, "%s", s) || !ws__arena_alloc(&ar, 1, 20000))
         goto done;
     for (int i = 0; i < 100; i++)
         ws__buf_printf(&b, "%d %s", i, s);
+    assert_string_equal(all[0], "");
+    assert_string_equal(all[1], "de");
     rc = b.failed;
 done:
     ws__buf_free(&b);
     ws__arena_free(&ar);
+    ws__free(ctx, none);
+    ws__free(ctx, all);
     ws__free(ctx, s);
     return rc;
 }

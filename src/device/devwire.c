@@ -272,27 +272,6 @@ void ws__put_built(struct ws__buf *b, const struct ws__built *built)
     put_strings(b, (const char *const *)built->symbol, built->nsymbol);
 }
 
-/* Strings and the list of them in one block. */
-static int keep_strings(struct ws_ctx *ctx, const char *const *from, size_t n,
-                        char ***out)
-{
-    size_t bytes = n * sizeof(*from);
-    char **list, *text;
-
-    for (size_t i = 0; i < n; i++)
-        bytes += strlen(from[i]) + 1;
-    list = ws__alloc(ctx, bytes, 1);
-    if (!list)
-        return WS_ENOMEM;
-    text = (char *)(list + n);
-    for (size_t i = 0; i < n; i++) {
-        list[i] = text;
-        text = stpcpy(text, from[i]) + 1;
-    }
-    *out = list;
-    return 0;
-}
-
 static int keep_built(struct ws__arena *a, const char *log, const void *image,
                       const char *const *symbol, struct ws__built *out)
 {
@@ -304,7 +283,8 @@ static int keep_built(struct ws__arena *a, const char *log, const void *image,
     if (!out->image)
         return WS_ENOMEM;
     memcpy(out->image, image, out->image_bytes);
-    return keep_strings(a->ctx, symbol, out->nsymbol, &out->symbol);
+    out->symbol = ws__strdup_all(a->ctx, symbol, out->nsymbol);
+    return out->symbol ? 0 : WS_ENOMEM;
 }
 
 int ws__get_built(struct ws__reader *r, struct ws__arena *a,

@@ -131,7 +131,7 @@ static char **read_symbols(struct ws_ctx *ctx, const char *from, size_t n)
         name[i] = from;
         from += strlen(from) + 1;
     }
-    list = ws__cuda_symbols(ctx, name, n);
+    list = ws__strdup_all(ctx, name, n);
     ws__free(ctx, name);
     return list;
 }

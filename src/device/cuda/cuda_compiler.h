@@ -128,7 +128,4 @@ char *ws__cuda_cache_temp(struct ws__cuda_cache *cache, struct ws__hash name);
 void ws__cuda_cache_put(struct ws__cuda_cache *cache, struct ws__hash key,
                         const struct ws__cuda_code *code);
 
-/* One block: n pointers, the strings behind them. */
-char **ws__cuda_symbols(struct ws_ctx *ctx, const char *const *name, size_t n);
-
 #endif

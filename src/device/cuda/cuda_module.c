@@ -242,26 +242,6 @@ static int ask_resources(struct ws__cuda *d, const struct ws__build *b,
 /* ---- a build ----------------------------------------------------------- */
 
 /* The names of ready-made code are what they are. */
-static int copy_names(struct ws__cuda *d, const struct ws__build *b,
-                      struct ws__cuda_code *code)
-{
-    size_t bytes = b->nentry * sizeof(char *);
-    char *text;
-
-    for (size_t i = 0; i < b->nentry; i++)
-        bytes += strlen(b->entry[i]) + 1;
-    code->symbol = ws__alloc(d->ctx, bytes ? bytes : 1, 1);
-    if (!code->symbol)
-        return WS_ENOMEM;
-    text = (char *)(code->symbol + b->nentry);
-    for (size_t i = 0; i < b->nentry; i++) {
-        code->symbol[i] = text;
-        text = stpcpy(text, b->entry[i]) + 1;
-    }
-    code->nsymbol = b->nentry;
-    return 0;
-}
-
 static int take_ready(struct ws__cuda *d, const struct ws__build *b,
                       struct ws__cuda_code *code)
 {
@@ -276,7 +256,9 @@ static int take_ready(struct ws__cuda *d, const struct ws__build *b,
         return WS_ENOMEM;
     memcpy(code->image, from, n);
     code->bytes = n;
-    return copy_names(d, b, code);
+    code->symbol = ws__strdup_all(d->ctx, b->entry, b->nentry);
+    code->nsymbol = b->nentry;
+    return code->symbol ? 0 : WS_ENOMEM;
 }
 
 static int make_code(struct ws__cuda *d, const struct ws__build *b,

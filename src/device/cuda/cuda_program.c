@@ -204,26 +204,6 @@ bool ws__cuda_lacks_kernel(const struct ws__cuda_code *code, const char *symbol)
     return true;
 }
 
-char **ws__cuda_symbols(struct ws_ctx *ctx, const char *const *name, size_t n)
-{
-    size_t bytes = (n ? n : 1) * sizeof(char *);
-    char **list, *to;
-
-    for (size_t i = 0; i < n; i++)
-        bytes += strlen(name[i]) + 1;
-    list = ws__alloc(ctx, bytes, 1);
-    if (!list)
-        return NULL;
-    to = (char *)(list + n);
-    for (size_t i = 0; i < n; i++) {
-        size_t size = strlen(name[i]) + 1;
-
-        list[i] = memcpy(to, name[i], size);
-        to += size;
-    }
-    return list;
-}
-
 static bool asked_for(const char *entry, bool plain_names)
 {
     return plain_names || ws__entry_is_expression(entry);
@@ -242,7 +222,7 @@ static int read_symbols(struct ws__cuda_compiler *c, nvrtc_program p,
         if (!asked_for(b->entry[i], plain_names) ||
             c->api.GetLoweredName(p, b->entry[i], &name[i]) || !name[i])
             name[i] = b->entry[i];
-    out->symbol = ws__cuda_symbols(c->ctx, name, b->nentry);
+    out->symbol = ws__strdup_all(c->ctx, name, b->nentry);
     out->nsymbol = b->nentry;
     ws__free(c->ctx, name);
     return out->symbol ? 0 : WS_ENOMEM;

@@ -84,7 +84,7 @@ static int make(struct ws_ctx *ctx, size_t n, struct ws__cuda_code *out)
     memset(out->image, (int)(n & 0xff), n);
     out->bytes = n;
     out->nsymbol = n % 3;
-    out->symbol = ws__cuda_symbols(ctx, name, out->nsymbol);
+    out->symbol = ws__strdup_all(ctx, name, out->nsymbol);
     out->log = n % 2 ? ws__strdup(ctx, "a warning\n") : NULL;
     if (out->symbol && (out->log || n % 2 == 0))
         return 0;
