@@ -187,6 +187,11 @@ size_t ws__kernel_device_slot(const struct ws__kernel *k, enum ws__device_var v)
     return ws__kernel_param_slot(k, k->nparam) + (size_t)v;
 }
 
+size_t ws__kernel_resident_slot(const struct ws__kernel *k)
+{
+    return k->scope.n;
+}
+
 void ws__config_vars(const struct ws__kernel *k, const struct ws__config *c,
                      union wsrt_value *vars)
 {

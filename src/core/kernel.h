@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "core/op.h"
+#include "wsrt_wave.h"
 
 #define WS__MAX_PARAMS 64
 #define WS__MAX_LAUNCHES 16
@@ -126,6 +127,20 @@ struct ws__source_file {
     const char *failed; /* the compiler's words: there is no data */
 };
 
+/* What the wave model is told of a kernel. Expressions are whole numbers of
+ * axes, parameters, device variables, and `resident_blocks`: what the device
+ * holds of this config at once (its slot follows the others). NULL: nothing, as
+ * is what cannot be evaluated for a shape. */
+struct ws__kernel_wave {
+    struct ws__expr *coord[WSRT_NWAVE];
+    struct ws__expr *loop;    /* steps of a block */
+    struct ws__expr *tile[3]; /* rows, columns, depth of a step */
+    struct ws__expr *warps, *stages, *accumulators;
+    struct ws__expr *engine; /* 0 vector, 1 mma, 2 wgmma */
+    struct ws__expr *spread; /* bool */
+    bool balanced;
+};
+
 struct ws__kernel {
     const char *name, *about, *file, *dir;
     const struct ws__op *op;    /* as the kernel sees it: its own names */
@@ -148,7 +163,7 @@ struct ws__kernel {
     struct ws__scratch scratch[WS__MAX_SCRATCH];
     size_t nscratch;
     bool order_dependent; /* results may differ in rounding between runs */
-    struct ws__expr *wave_grid, *wave_loop; /* wave coordinates or NULL */
+    struct ws__kernel_wave wave;
     struct ws__scope scope;
     struct ws__hash hash; /* source, plan, space */
     /* PTX, CUBIN: every file that a config can name, if it is there. `source`
@@ -200,6 +215,8 @@ void ws__config_vars(const struct ws__kernel *k, const struct ws__config *c,
 size_t ws__kernel_param_slot(const struct ws__kernel *k, size_t param);
 size_t ws__kernel_device_slot(const struct ws__kernel *k,
                               enum ws__device_var v);
+/* Of `resident_blocks`, in expressions of the wave model alone. */
+size_t ws__kernel_resident_slot(const struct ws__kernel *k);
 
 /*
  * The text that is compiled: a prologue of #defines (parameters, type and

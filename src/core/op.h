@@ -25,11 +25,23 @@ enum ws__axis_kind {
                        the dtype code, the default the first listed */
 };
 
+/* What an axis tells of a list of counts that the caller has at hand, such as
+ * the tokens that each expert of a mixture gets. Numbers are stored in packs:
+ * they are for ever. */
+enum ws__counts {
+    WS__COUNTS_NO,      /* nothing: the caller gives the axis */
+    WS__COUNTS_NONZERO, /* how many are above 0 */
+    WS__COUNTS_MAX,     /* the largest */
+    WS__COUNTS_BLOCKS   /* sum of ceil(count / block) */
+};
+
 struct ws__axis {
     const char *name, *about;
     enum ws__axis_kind kind;
-    int64_t value;  /* const; type: the default */
-    int64_t lo, hi; /* declared range, inclusive; 0, 0: none */
+    enum ws__counts counts; /* of axes that vary */
+    int64_t counts_block;   /* BLOCKS */
+    int64_t value;          /* const; type: the default */
+    int64_t lo, hi;         /* declared range, inclusive; 0, 0: none */
     const enum ws__dtype *types;
     size_t ntypes;
     struct ws__loc loc;

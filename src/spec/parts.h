@@ -160,7 +160,10 @@ int ws__load_triton_args(struct ws__load *l, const struct ws__node *args,
 int ws__load_triton(struct ws__load *l, const struct ws__node *at,
                     struct ws__kernel *k);
 
-/* spec_launch.c: scratch, launches, wave. */
+/* spec_wave.c: map may be NULL; launches are read. */
+int ws__load_wave(struct ws__load *l, const struct ws__node *n,
+                  struct ws__kernel *k);
+/* spec_launch.c: scratch, launches. */
 int ws__load_scratch(struct ws__load *l, const struct ws__node *map,
                      struct ws__kernel *k);
 int ws__load_launches(struct ws__load *l, const struct ws__node *list,

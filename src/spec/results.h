@@ -32,7 +32,9 @@ struct ws__result {
     const double *sample_ns;    /* the figure, if the file has no samples */
     size_t nsample;             /* 0 unless ok */
     uint64_t build_ns, wall_ns; /* 0: unknown */
-    uint32_t line;              /* of the file; 0: unknown */
+    /* What the file says of the compiled config and the clock; 0: nothing. */
+    uint32_t blocks_per_unit, registers, spill_bytes, mhz;
+    uint32_t line; /* of the file; 0: unknown */
 };
 
 struct ws__results_report {

@@ -15,12 +15,10 @@
 #include <math.h>
 
 #include "core/decimal.h"
-#include "spec/results_read.h"
+#include "spec/csv.h"
 
 #include "base/banned.h"
 
-#define LINE_BYTES ((size_t)1 << 20)
-#define MAX_COLUMNS 4096
 #define STOP_STEP 4096
 
 enum { NONE = -1 };
@@ -32,134 +30,18 @@ struct condition {
 
 struct csv {
     struct ws__results_reader *rd;
-    struct ws__loc loc;
-    struct ws__buf line; /* bytes read, from `at` on not yet used */
-    size_t at, end;      /* the line at hand is line.data[at..end) */
-    bool eof;
-    char **cell; /* of the line at hand */
-    size_t ncell, cap;
-    char **name; /* of the columns; in `arena` */
-    size_t ncolumn;
-    int param[WS__MAX_PARAMS], axis[WS__MAX_AXES];
+    struct ws__csv csv;
+    int param[WS__MAX_PARAMS];
+    struct ws__csv_axis axis[WS__MAX_AXES];
     int time, status, reason, samples, build;
+    int resident, registers, spills, mhz;
     double time_unit, samples_unit, build_unit;
     struct condition *where;
     size_t nwhere;
-    struct ws__arena arena;
 };
-
-/* --- lines -----------------------------------------------------------------
- */
-
-static int more(struct csv *c)
-{
-    struct ws__loc loc = c->loc;
-    char piece[16384];
-    size_t got;
-
-    if (c->at) {
-        memmove(c->line.data, c->line.data + c->at, c->line.len - c->at);
-        c->line.len -= c->at;
-        c->end -= c->at;
-        c->at = 0;
-    }
-    WS_TRY(ws__text_read(c->rd->text, piece, sizeof(piece), &got));
-    c->eof = !got;
-    if (ws__buf_add(&c->line, piece, got) >= 0)
-        return 0;
-    if (c->line.failed != WS_ELIMIT)
-        return c->line.failed;
-    loc.line++; /* the one that is not whole yet */
-    ws__fail_at(c->rd->ctx, WS_ELIMIT, &loc, "a line of more than %zu bytes",
-                LINE_BYTES);
-    return ws__hint(c->rd->ctx, "is it a CSV file?");
-}
-
-/* 1: the next line is at hand, cut at its end; 0: there is none. */
-static int next_line(struct csv *c)
-{
-    char *nl;
-
-    c->at = c->end;
-    for (size_t seen = c->at;;) {
-        nl = c->line.len > seen
-                 ? memchr(c->line.data + seen, '\n', c->line.len - seen)
-                 : NULL;
-        if (nl || c->eof)
-            break;
-        seen = c->line.len - c->at;
-        WS_TRY(more(c));
-    }
-    if (!nl && c->at == c->line.len)
-        return 0;
-    c->loc.line++;
-    c->rd->r.line = c->loc.line;
-    if (!nl) { /* room for the end of a last line without one */
-        WS_TRY(ws__buf_add(&c->line, "\n", 1));
-        nl = c->line.data + c->line.len - 1;
-    }
-    *nl = '\0';
-    c->end = (size_t)(nl - c->line.data) + 1;
-    if (nl > c->line.data + c->at && nl[-1] == '\r')
-        nl[-1] = '\0';
-    if (strlen(c->line.data + c->at) + 2 < c->end - c->at) {
-        ws__fail_at(c->rd->ctx, WS_EPARSE, &c->loc, "a zero byte");
-        return ws__hint(c->rd->ctx, "is it a CSV file?");
-    }
-    return 1;
-}
-
-/* Takes a quoted cell apart in place; *s is behind it then. */
-static int quoted_cell(struct csv *c, char **s)
-{
-    char *from = *s + 1, *to = *s;
-
-    while (*from && (*from != '"' || from[1] == '"')) {
-        from += *from == '"';
-        *to++ = *from++;
-    }
-    if (*from != '"' || (from[1] && from[1] != ',')) {
-        ws__fail_at(c->rd->ctx, WS_EPARSE, &c->loc, "a quote is not closed");
-        return ws__hint(c->rd->ctx, "a quote inside of a cell is written "
-                                    "twice; cells have no line breaks");
-    }
-    *to = '\0';
-    *s = from + 1;
-    return 0;
-}
-
-static int split(struct csv *c)
-{
-    char *s = c->line.data + c->at;
-
-    c->ncell = 0;
-    for (bool last = false; !last;) {
-        if (c->ncell == MAX_COLUMNS)
-            return ws__fail_at(c->rd->ctx, WS_ELIMIT, &c->loc,
-                               "more than %d columns", MAX_COLUMNS);
-        WS_TRY(ws__grow(c->rd->ctx, (void **)&c->cell, &c->cap, c->ncell,
-                        sizeof(*c->cell)));
-        c->cell[c->ncell++] = s;
-        if (*s == '"')
-            WS_TRY(quoted_cell(c, &s));
-        else
-            s += strcspn(s, ",");
-        last = !*s;
-        *s++ = '\0';
-    }
-    return 0;
-}
 
 /* --- columns ---------------------------------------------------------------
  */
-
-static int find_column(const struct csv *c, const char *name)
-{
-    for (size_t i = 0; i < c->ncolumn; i++)
-        if (!strcmp(c->name[i], name))
-            return (int)i;
-    return NONE;
-}
 
 /* Is every part of the name (between '_') a unit or one of `words`? Then the
  * unit, and in *seen which words there are. */
@@ -204,9 +86,9 @@ static double unit_in(const char *name)
     }
 }
 
-static int no_time(struct csv *c, const char *name)
+static int no_time(struct ws__csv *c, const char *name)
 {
-    struct ws_ctx *ctx = c->rd->ctx;
+    struct ws_ctx *ctx = c->ctx;
 
     if (!name) {
         ws__fail_at(ctx, WS_ESPEC, &c->loc, "no column holds a time");
@@ -214,34 +96,34 @@ static int no_time(struct csv *c, const char *name)
                              "time_ns_median");
     }
     ws__fail_at(ctx, WS_ESPEC, &c->loc, "column '%s' %s", name,
-                find_column(c, name) < 0 ? "is not there"
-                                         : "does not say its unit");
+                ws__csv_column(c, name) < 0 ? "is not there"
+                                            : "does not say its unit");
     return ws__hint(ctx, "a time's name has ns, us, ms or s in it, as in "
                          "median_us");
 }
 
-static int find_time(struct csv *c)
+int ws__results_time_column(struct ws__csv *c, const char *want, int *column,
+                            double *unit)
 {
     static const char *const words[] = {"median", "time",    "duration",
                                         "mean",   "average", NULL};
-    const char *want = c->rd->spec->time;
     unsigned seen;
     int best = 0;
 
     if (want) {
-        c->time = find_column(c, want);
-        c->time_unit = c->time < 0 ? 0 : unit_in(want);
-        return c->time_unit > 0 ? 0 : no_time(c, want);
+        *column = ws__csv_column(c, want);
+        *unit = *column < 0 ? 0 : unit_in(want);
+        return *unit > 0 ? 0 : no_time(c, want);
     }
     for (size_t i = 0; i < c->ncolumn; i++) {
-        double unit = time_name(c->name[i], words, &seen);
+        double u = time_name(c->name[i], words, &seen);
         int rank = seen & 1u ? 3 : seen & 24u ? 1 : 2;
 
-        if (unit <= 0 || rank <= best)
+        if (u <= 0 || rank <= best)
             continue;
         best = rank;
-        c->time = (int)i;
-        c->time_unit = unit;
+        *column = (int)i;
+        *unit = u;
     }
     return best ? 0 : no_time(c, NULL);
 }
@@ -254,18 +136,22 @@ static void find_others(struct csv *c)
     unsigned seen;
 
     c->build = c->samples = NONE;
-    c->reason = find_column(c, "reason");
-    c->status = find_column(c, "verdict");
+    c->resident = ws__csv_column(&c->csv, "blocks_per_sm");
+    c->registers = ws__csv_column(&c->csv, "n_regs");
+    c->spills = ws__csv_column(&c->csv, "n_spills");
+    c->mhz = ws__csv_column(&c->csv, "sm_mhz");
+    c->reason = ws__csv_column(&c->csv, "reason");
+    c->status = ws__csv_column(&c->csv, "verdict");
     if (c->status < 0)
-        c->status = find_column(c, "status");
-    for (size_t i = 0; i < c->ncolumn; i++) {
-        double unit = time_name(c->name[i], build, &seen);
+        c->status = ws__csv_column(&c->csv, "status");
+    for (size_t i = 0; i < c->csv.ncolumn; i++) {
+        double unit = time_name(c->csv.name[i], build, &seen);
 
         if (unit > 0 && seen & 7u && c->build < 0) {
             c->build = (int)i;
             c->build_unit = unit;
         }
-        unit = time_name(c->name[i], samples, &seen);
+        unit = time_name(c->csv.name[i], samples, &seen);
         if (unit > 0 && c->samples < 0) {
             c->samples = (int)i;
             c->samples_unit = unit;
@@ -278,13 +164,14 @@ static int find_names(struct csv *c)
     const struct ws__kernel *k = c->rd->spec->kernel;
 
     for (size_t p = 0; p < k->nparam; p++) {
-        c->param[p] = find_column(c, k->param[p].name);
+        c->param[p] = ws__csv_column(&c->csv, k->param[p].name);
         if (c->param[p] < 0 && k->param[p].nvalue > 1)
             return ws__results_missing(c->rd, "parameter", k->param[p].name);
     }
+    if (k->op)
+        ws__csv_find_axes(&c->csv, k->op, c->axis);
     for (size_t a = 0; k->op && a < k->op->naxis; a++) {
-        c->axis[a] = find_column(c, k->op->axis[a].name);
-        if (c->axis[a] < 0 && k->op->axis[a].kind == WS__AXIS_VAR &&
+        if (c->axis[a].column < 0 && k->op->axis[a].kind == WS__AXIS_VAR &&
             !ws__results_any_workload(c->rd))
             return ws__results_missing(c->rd, "axis", k->op->axis[a].name);
     }
@@ -299,9 +186,9 @@ static int find_where(struct csv *c)
 
     if (!c->rd->spec->where)
         return 0;
-    s = ws__arena_strdup(&c->arena, c->rd->spec->where);
-    c->where =
-        ws__arena_alloc(&c->arena, s ? strlen(s) + 1 : 1, sizeof(*c->where));
+    s = ws__arena_strdup(&c->csv.arena, c->rd->spec->where);
+    c->where = ws__arena_alloc(&c->csv.arena, s ? strlen(s) + 1 : 1,
+                               sizeof(*c->where));
     if (!s || !c->where)
         return WS_ENOMEM;
     while (*s) {
@@ -317,9 +204,10 @@ static int find_where(struct csv *c)
         *eq = '\0';
         w->name = s;
         w->value = eq + 1;
-        w->column = find_column(c, s);
+        w->column = ws__csv_column(&c->csv, s);
         if (w->column < 0) {
-            ws__fail_at(ctx, WS_ESPEC, &c->loc, "there is no column '%s'", s);
+            ws__fail_at(ctx, WS_ESPEC, &c->csv.loc, "there is no column '%s'",
+                        s);
             return ws__hint(ctx, "it was to select rows");
         }
         s = last ? comma : comma + 1;
@@ -327,67 +215,38 @@ static int find_where(struct csv *c)
     return 0;
 }
 
-/* Of a column that is read there must be one. */
-static int check_once(struct csv *c, int column)
-{
-    for (size_t i = (size_t)(column + 1); column >= 0 && i < c->ncolumn; i++)
-        if (!strcmp(c->name[i], c->name[column])) {
-            ws__fail_at(c->rd->ctx, WS_ESPEC, &c->loc,
-                        "columns %d and %zu are both called '%.100s'",
-                        column + 1, i + 1, c->name[column]);
-            return ws__hint(c->rd->ctx, "leave the one that is meant");
-        }
-    return 0;
-}
-
 static int check_columns(struct csv *c)
 {
     const struct ws__kernel *k = c->rd->spec->kernel;
 
-    WS_TRY(check_once(c, c->time));
-    WS_TRY(check_once(c, c->status));
-    WS_TRY(check_once(c, c->reason));
-    WS_TRY(check_once(c, c->samples));
-    WS_TRY(check_once(c, c->build));
+    WS_TRY(ws__csv_once(&c->csv, c->time));
+    WS_TRY(ws__csv_once(&c->csv, c->status));
+    WS_TRY(ws__csv_once(&c->csv, c->reason));
+    WS_TRY(ws__csv_once(&c->csv, c->samples));
+    WS_TRY(ws__csv_once(&c->csv, c->build));
     for (size_t p = 0; p < k->nparam; p++)
-        WS_TRY(check_once(c, c->param[p]));
+        WS_TRY(ws__csv_once(&c->csv, c->param[p]));
     for (size_t a = 0; k->op && a < k->op->naxis; a++)
-        WS_TRY(check_once(c, c->axis[a]));
+        WS_TRY(ws__csv_once(&c->csv, c->axis[a].column));
     for (size_t i = 0; i < c->nwhere; i++)
-        WS_TRY(check_once(c, c->where[i].column));
+        WS_TRY(ws__csv_once(&c->csv, c->where[i].column));
     return 0;
 }
 
 static int read_header(struct csv *c)
 {
-    int rc = next_line(c);
+    int rc = ws__csv_names(&c->csv);
 
     if (rc <= 0)
         return rc;
-    if (strchr(c->line.data + c->at, '\r')) {
-        ws__fail_at(c->rd->ctx, WS_EPARSE, &c->loc,
-                    "a carriage return inside of the line of column names");
-        return ws__hint(c->rd->ctx, "lines end with a line feed, or with "
-                                    "both: convert the file");
-    }
-    /* The mark that some programs put first. */
-    if (!strncmp(c->line.data + c->at, "\xef\xbb\xbf", 3))
-        c->at += 3;
-    WS_TRY(split(c));
-    c->name = ws__arena_alloc(&c->arena, c->ncell, sizeof(*c->name));
-    if (!c->name)
-        return WS_ENOMEM;
-    for (size_t i = 0; i < c->ncell; i++) {
-        c->name[i] = ws__arena_strdup(&c->arena, c->cell[i]);
-        if (!c->name[i])
-            return WS_ENOMEM;
-        c->ncolumn++;
-    }
-    WS_TRY(find_time(c));
+    c->rd->r.line = c->csv.loc.line;
+    WS_TRY(ws__results_time_column(&c->csv, c->rd->spec->time, &c->time,
+                                   &c->time_unit));
     find_others(c);
     WS_TRY(find_names(c));
     WS_TRY(find_where(c));
-    return check_columns(c);
+    WS_TRY(check_columns(c));
+    return 1;
 }
 
 /* --- rows ------------------------------------------------------------------
@@ -396,7 +255,8 @@ static int read_header(struct csv *c)
 static bool selected(const struct csv *c)
 {
     for (size_t i = 0; i < c->nwhere; i++)
-        if (!ws__results_same(c->cell[c->where[i].column], c->where[i].value))
+        if (!ws__results_same(c->csv.cell[c->where[i].column],
+                              c->where[i].value))
             return false;
     return true;
 }
@@ -407,12 +267,10 @@ static bool axis_is(const struct csv *c, const struct ws__workload *w, size_t a)
     const struct ws__axis *x = &c->rd->spec->kernel->op->axis[a];
     int64_t v;
 
-    if (c->axis[a] < 0)
+    if (c->axis[a].column < 0)
         return x->kind != WS__AXIS_TYPE || ws__results_any_workload(c->rd) ||
                w->axis[a] == x->value;
-    if (x->kind == WS__AXIS_TYPE)
-        return (int64_t)ws__dtype_parse(c->cell[c->axis[a]]) == w->axis[a];
-    return ws__integer_parse(c->cell[c->axis[a]], &v) && v == w->axis[a];
+    return ws__csv_axis_value(&c->csv, x, c->axis[a], &v) && v == w->axis[a];
 }
 
 static bool workload_is(const struct csv *c, size_t w)
@@ -450,15 +308,15 @@ static size_t set_params(struct csv *c)
 
     for (size_t p = 0; p < k->nparam; p++)
         if (c->param[p] >= 0 &&
-            !ws__results_param(c->rd, p, c->cell[c->param[p]]))
+            !ws__results_param(c->rd, p, c->csv.cell[c->param[p]]))
             return p;
     return k->nparam;
 }
 
 static int bad_cell(struct csv *c, int column, const char *want)
 {
-    ws__fail_at(c->rd->ctx, WS_EPARSE, &c->loc, "'%.100s' in column '%s'",
-                c->cell[column], c->name[column]);
+    ws__fail_at(c->rd->ctx, WS_EPARSE, &c->csv.loc, "'%.100s' in column '%s'",
+                c->csv.cell[column], c->csv.name[column]);
     return ws__hint(c->rd->ctx, "%s", want);
 }
 
@@ -477,7 +335,7 @@ static int read_time(struct csv *c, int column, double unit, const char *text,
 /* 0 or an empty cell: it is not known. */
 static int read_build(struct csv *c)
 {
-    const char *text = c->cell[c->build];
+    const char *text = c->csv.cell[c->build];
     double build;
 
     if (!*text)
@@ -494,7 +352,7 @@ static int read_build(struct csv *c)
 /* "12.5;12.7": the samples of one cell, also parted by spaces. */
 static int read_samples(struct csv *c)
 {
-    char *s = c->cell[c->samples];
+    char *s = c->csv.cell[c->samples];
 
     for (s += strspn(s, "; "); *s; s += strspn(s, "; ")) {
         size_t n = strcspn(s, "; ");
@@ -511,25 +369,43 @@ static int read_samples(struct csv *c)
     return 0;
 }
 
+/* Side figures: what is no count of such is not known. */
+static uint32_t read_fact(const struct csv *c, int column)
+{
+    int64_t v;
+
+    return column >= 0 && ws__integer_parse(c->csv.cell[column], &v) && v > 0 &&
+                   v < 1 << 24
+               ? (uint32_t)v
+               : 0;
+}
+
 static int read_figures(struct csv *c)
 {
     struct ws__result *r = &c->rd->r;
 
+    r->blocks_per_unit = read_fact(c, c->resident);
+    r->registers = read_fact(c, c->registers);
+    r->spill_bytes = 4 * read_fact(c, c->spills);
+    r->mhz = read_fact(c, c->mhz);
     r->verdict = WS__V_OK;
-    if (c->status >= 0 && !ws__results_verdict(c->cell[c->status], &r->verdict))
+    if (c->status >= 0 &&
+        !ws__results_verdict(c->csv.cell[c->status], &r->verdict))
         return bad_cell(c, c->status,
                         "known are ok and the failures that docs/formats.md "
                         "lists");
     if (c->build >= 0)
         WS_TRY(read_build(c));
     if (r->verdict != WS__V_OK) {
-        r->reason = c->cell[c->reason >= 0 && *c->cell[c->reason] ? c->reason
+        r->reason =
+            c->csv.cell[c->reason >= 0 && *c->csv.cell[c->reason] ? c->reason
                                                                   : c->status];
         return 0;
     }
     if (c->samples >= 0)
         WS_TRY(read_samples(c));
-    return read_time(c, c->time, c->time_unit, c->cell[c->time], &r->figure_ns);
+    return read_time(c, c->time, c->time_unit, c->csv.cell[c->time],
+                     &r->figure_ns);
 }
 
 static void begin_row(struct csv *c)
@@ -537,7 +413,7 @@ static void begin_row(struct csv *c)
     struct ws__results_reader *rd = c->rd;
 
     memset(&rd->r, 0, sizeof(rd->r));
-    rd->r.line = c->loc.line;
+    rd->r.line = c->csv.loc.line;
     rd->r.config.n = (uint16_t)rd->spec->kernel->nparam;
     rd->nsample = 0;
 }
@@ -548,13 +424,6 @@ static int read_row(struct csv *c)
     size_t p;
 
     begin_row(c);
-    WS_TRY(split(c));
-    if (c->ncell != c->ncolumn) {
-        ws__fail_at(c->rd->ctx, WS_EPARSE, &c->loc,
-                    "%zu cells in a row, but %zu columns", c->ncell,
-                    c->ncolumn);
-        return ws__hint(c->rd->ctx, "is the file cut off?");
-    }
     if (!selected(c)) {
         c->rd->report->left++;
         return 0;
@@ -562,7 +431,7 @@ static int read_row(struct csv *c)
     p = set_params(c);
     if (p < k->nparam)
         return ws__results_foreign(c->rd, "'%.100s' is no value of '%s'",
-                                   c->cell[c->param[p]], k->param[p].name);
+                                   c->csv.cell[c->param[p]], k->param[p].name);
     if (!find_workload(c))
         return ws__results_foreign(c->rd, "no workload has these axes");
     WS_TRY(read_figures(c));
@@ -571,24 +440,23 @@ static int read_row(struct csv *c)
 
 static int read_rows(struct csv *c)
 {
-    int rc = 0;
+    for (uint32_t n = 0;; n++) {
+        int rc = ws__csv_row(&c->csv);
 
-    for (uint32_t n = 0; !rc; n++) {
-        rc = next_line(c);
         if (rc <= 0)
             return rc;
-        rc = 0;
         if (n % STOP_STEP == 0)
             WS_TRY(ws__check_stop(c->rd->ctx));
-        if (c->line.data[c->at])
-            rc = read_row(c);
+        rc = read_row(c);
+        if (rc)
+            return rc;
     }
-    return rc;
 }
 
 int ws__results_csv(struct ws__results_reader *rd, struct ws__buf *head)
 {
     struct csv *c = ws__alloc(rd->ctx, 1, sizeof(*c));
+    size_t max;
     int rc;
 
     if (!c) {
@@ -597,16 +465,14 @@ int ws__results_csv(struct ws__results_reader *rd, struct ws__buf *head)
     }
     rd->report->format = "matrix";
     c->rd = rd;
-    c->loc.file = rd->text->file;
-    c->line = *head;
-    c->line.max = LINE_BYTES;
-    ws__arena_init(&c->arena, rd->ctx);
+    ws__csv_init(&c->csv, rd->ctx, rd->text);
+    max = c->csv.line.max;
+    c->csv.line = *head;
+    c->csv.line.max = max;
     rc = read_header(c);
-    if (!rc)
+    if (rc > 0)
         rc = read_rows(c);
-    ws__buf_free(&c->line);
-    ws__arena_free(&c->arena);
-    ws__free(rd->ctx, c->cell);
+    ws__csv_clear(&c->csv);
     ws__free(rd->ctx, c);
     return rc;
 }

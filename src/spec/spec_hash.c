@@ -22,6 +22,9 @@ static struct ws__hash mix_axis(struct ws__hash h, const struct ws__axis *a)
     h = ws__hash_u64(ws__hash_u64(h, (uint64_t)a->value), a->ntypes);
     for (size_t i = 0; i < a->ntypes; i++)
         h = ws__hash_u64(h, (uint64_t)a->types[i]);
+    if (a->counts) /* only what is there, as below */
+        h = ws__hash_u64(ws__hash_u64(h, (uint64_t)a->counts),
+                         (uint64_t)a->counts_block);
     return h;
 }
 
@@ -126,7 +129,8 @@ struct ws__hash ws__kernel_meaning(const struct ws__kernel *k)
     for (size_t i = 0; k->op && i < k->op->naxis; i++)
         h = ws__hash_u64(ws__hash_u64(h, (uint64_t)k->range_lo[i]),
                          (uint64_t)k->range_hi[i]);
-    return ws__expr_meaning(ws__expr_meaning(h, k->wave_grid), k->wave_loop);
+    /* What the wave model is told changes no result: not of the meaning. */
+    return h;
 }
 
 struct ws__hash ws__spec_meaning(const struct ws__spec *s)

@@ -153,21 +153,6 @@ static int read_ranges(struct ws__load *l, const struct ws__node *map,
     return 0;
 }
 
-static int read_wave(struct ws__load *l, const struct ws__node *n,
-                     struct ws__kernel *k)
-{
-    const struct ws__node *c;
-
-    WS_TRY(ws__node_keys(l->ctx, n, "grid loop", "wave"));
-    if ((c = ws__node_get(n, "grid")))
-        WS_TRY(ws__node_expr(l->ctx, l->arena, c, &k->scope, WS__INT,
-                             &k->wave_grid));
-    if ((c = ws__node_get(n, "loop")))
-        WS_TRY(ws__node_expr(l->ctx, l->arena, c, &k->scope, WS__INT,
-                             &k->wave_loop));
-    return 0;
-}
-
 static int read_target(struct ws__load *l, const struct ws__node *n,
                        struct ws__kernel *k)
 {
@@ -433,8 +418,7 @@ int ws__load_kernel(struct ws__load *l, const struct ws__node *root,
         WS_TRY(check_space(l, root));
     else
         WS_TRY(read_plan(l, root, out));
-    if ((n = ws__node_get(root, "wave")))
-        WS_TRY(read_wave(l, n, out));
+    WS_TRY(ws__load_wave(l, ws__node_get(root, "wave"), out));
     if (is_space(root)) {
         out->hash = ws__kernel_meaning(out);
         return 0;

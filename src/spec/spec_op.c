@@ -62,22 +62,46 @@ static int read_types(struct ws__load *l, const struct ws__node *n,
     return 0;
 }
 
+/* counts: nonzero, max, or {blocks: 16} */
+static int read_counts(struct ws__load *l, const struct ws__node *n,
+                       struct ws__axis *a)
+{
+    const struct ws__node *blocks;
+    int word;
+
+    if (n->kind == WS__SCALAR) {
+        WS_TRY(
+            ws__node_word(l->ctx, n, "a fact of counts", "nonzero max", &word));
+        a->counts = word ? WS__COUNTS_MAX : WS__COUNTS_NONZERO;
+        return 0;
+    }
+    WS_TRY(ws__node_keys(l->ctx, n, "blocks", "a fact of counts"));
+    WS_TRY(ws__node_need(l->ctx, n, "blocks", "a fact of counts", &blocks));
+    a->counts = WS__COUNTS_BLOCKS;
+    return ws__node_int(l->ctx, blocks, "a block", 1, 1 << 20,
+                        &a->counts_block);
+}
+
 static int read_axis_map(struct ws__load *l, const struct ws__node *n,
                          struct ws__axis *a)
 {
-    const struct ws__node *range, *types, *value, *about;
+    const struct ws__node *range, *types, *value, *about, *counts;
 
-    WS_TRY(ws__node_keys(l->ctx, n, "about range types value", "an axis"));
+    WS_TRY(
+        ws__node_keys(l->ctx, n, "about range types value counts", "an axis"));
+    counts = ws__node_get(n, "counts");
     range = ws__node_get(n, "range");
     types = ws__node_get(n, "types");
     value = ws__node_get(n, "value");
     about = ws__node_get(n, "about");
     if (about)
         WS_TRY(ws__node_str(l->ctx, about, "a text", &a->about));
-    if ((range != NULL) + (types != NULL) + (value != NULL) > 1) {
+    if ((types != NULL) + (value != NULL) + (counts || range) > 1) {
         ws__node_fail(l->ctx, n, "axis '%s' is of several kinds", a->name);
         return ws__hint(l->ctx, "give one of 'range', 'types' and 'value'");
     }
+    if (counts)
+        WS_TRY(read_counts(l, counts, a));
     if (types)
         return read_types(l, types, a);
     if (range)

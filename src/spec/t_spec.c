@@ -170,7 +170,7 @@ static void kernel_fields(void **state)
     assert_int_equal(k->launch[0].arg[6].kind, WS__ARG_TENSOR);
     assert_int_equal(k->launch[0].arg[6].index, 2);
     assert_int_equal(k->launch[0].arg[8].kind, WS__ARG_SHARED);
-    assert_non_null(k->wave_loop);
+    assert_non_null(k->wave.loop);
     ws__spec_free(s);
 }
 

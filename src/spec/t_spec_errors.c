@@ -59,6 +59,15 @@ static const struct broken ops[] = {
     {"op: gemm", "op: g\\b", WS_ESPEC, 1, 5, "not a name", "'-' and '.'"},
     {"op: gemm", "op: \"g\\e[1m\"", WS_ESPEC, 1, 6, "not a name", "letters"},
     {"op: gemm", "op: [a]", WS_ESPEC, 1, 5, "'op' is a list", "a name"},
+    {"  N: var", "  N: {counts: sum}", WS_ESPEC, 4, 15, "'sum'", "nonzero max"},
+    {"  N: var", "  N: {counts: {blocks: 0}}", WS_ESPEC, 4, 24, "cannot be 0",
+     "1.."},
+    {"  N: var", "  N: {counts: {block: 4}}", WS_ESPEC, 4, 16, "'block'",
+     "'blocks'"},
+    {"  N: var", "  N: {counts: {}}", WS_ESPEC, 4, 15, "no 'blocks'", "blocks"},
+    {"  N: var", "  N: {counts: [1]}", WS_ESPEC, 4, 15, "is a list", ""},
+    {"  N: var", "  N: {counts: max, value: 3}", WS_ESPEC, 4, 6,
+     "of several kinds", "one of"},
     {"cache: cold", "cache: col", WS_ESPEC, 14, 8, "'col'", "'cold'"},
     {"cache: cold", "cach: cold", WS_ESPEC, 14, 1, "unknown key 'cach'",
      "'cache'"},
@@ -264,6 +273,21 @@ static const struct broken kernels[] = {
     {"[A, s, C, tmp", "[A, s, tmp", WS_ESPEC, 15, 3, "output 'C'", "args"},
     {"wave: {grid: M, loop: N}", "wave: {gird: M}", WS_ESPEC, 19, 8, "'gird'",
      "'grid'"},
+    {"wave: {grid: M, loop: N}", "wave: {grid: X}", WS_EEXPR, 19, 14, "'X'",
+     ""},
+    {"wave: {grid: M, loop: N}", "wave: {balanced: 1}", WS_ESPEC, 19, 18, "'1'",
+     "true or false"},
+    {"wave: {grid: M, loop: N}", "wave: {tile: BM}", WS_ESPEC, 19, 14,
+     "'BM' is a single value", "rows, columns, depth"},
+    {"wave: {grid: M, loop: N}", "wave: {tile: []}", WS_ESPEC, 19, 14,
+     "a tile of 0 lengths", "left out"},
+    {"wave: {grid: M, loop: N}", "wave: {tile: [1, 2, 3, 4]}", WS_ESPEC, 19, 14,
+     "a tile of 4 lengths", "depth"},
+    {"wave: {grid: M, loop: N}", "wave: {tile: [BM, BQ]}", WS_EEXPR, 19, 19,
+     "'BQ'", ""},
+    {"wave: {grid: M, loop: N}", "wave: [1]", WS_ESPEC, 19, 7, "is a list", ""},
+    {"block: BM", "block: resident_blocks", WS_EEXPR, 17, 12, "resident_blocks",
+     ""},
     {"wave: {grid: M, loop: N}", "- a", WS_EPARSE, 19, 0, "not valid YAML", ""},
 };
 
@@ -428,7 +452,7 @@ static void space_only(void **state)
     assert_int_equal(ws__spec_from_text(ctx, op, &kernel, NULL, 1, &s), 0);
     assert_null(s->kernel[0].source);
     assert_int_equal(s->kernel[0].nlaunch, 0);
-    assert_non_null(s->kernel[0].wave_grid);
+    assert_non_null(s->kernel[0].wave.coord[WSRT_W_GRID]);
     ws__config_default(&s->kernel[0], &c);
     assert_int_equal(ws__kernel_source(ctx, &s->kernel[0], &c, NULL, &source),
                      WS_ESPEC);
