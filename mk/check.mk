@@ -20,7 +20,7 @@ check: deps
 THREADED = $(filter $(foreach t,t_fs t_wire t_turn t_devwire t_isolate \
     t_measure t_measure_ahead t_measure_throughput t_measure_launch \
     t_measure_trusted t_fleet t_compare t_generate \
-    t_gemm_reference t_wsrt_pick t_wsrt_pack t_wsrt_launch,%/$(t)) \
+    t_gemm_reference t_wsrt_pick t_wsrt_pack t_wsrt_model t_wsrt_launch,%/$(t)) \
     %/src/reference/t_reference, $(TESTS))
 test-threads: all $(THREADED)
 	@BUILD=$(B) SAN=$(SAN) tests/run $(THREADED)

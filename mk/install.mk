@@ -60,4 +60,8 @@ uninstall:
 	    $(DESTDIR)$(libdir)/pkgconfig/wavesmith.pc \
 	    $(DESTDIR)$(libdir)/pkgconfig/wsrt.pc
 
-.PHONY: deps deps-run install uninstall
+# The runtime as two files to take along in source: build/amalgam.
+amalgam:
+	tools/amalgamate
+
+.PHONY: deps deps-run install uninstall amalgam

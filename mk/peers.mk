@@ -20,13 +20,16 @@ $(PEERS_READY):
 	@rm -f $(VENV)/ready-* $(VENV).log && touch $@
 
 # Times, memory and search quality beside those of peers. REPEATS of each, one
-# in turn; the result is a page in Markdown.
+# in turn; the result is a page in Markdown. ONLY=space|search|reach: a part.
 REPEATS = 7
 SEEDS = 30
+ONLY =
+PEER_JOBS = 1
 bench-peers: all $(B)/$(PEERS)/peer_space
 	@$(MAKE) --no-print-directory deps-peers
 	@$(PYTHON3) $(PEERS)/bench_peers.py --build $(B) --venv $(VENV) \
-	    --repeats $(REPEATS) --seeds $(SEEDS)
+	    --repeats $(REPEATS) --seeds $(SEEDS) \
+	    --jobs $(PEER_JOBS) $(if $(ONLY),--only $(ONLY))
 
 # Named, so that make keeps it.
 $(B)/$(PEERS)/peer_space: $(B)/$(PEERS)/peer_space.o

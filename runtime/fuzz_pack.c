@@ -44,6 +44,16 @@ static void use_plan(const struct wsrt_pack *p, const struct wsrt_pick *pick,
              symbol[i] < p->count[WSRT_S_SYMBOLS]);
 }
 
+static void explain(const struct wsrt_pack *p, const int64_t *axes)
+{
+    struct wsrt_explanation e;
+    char text[100];
+
+    must(wsrt_explain(p, axes, &e) == WSRT_OK);
+    must(wsrt_explain_text(p, &e, text, sizeof(text)) > 0);
+    must(e.model == WSRT_NO_ENTRY || e.model < p->count[WSRT_S_MODELS]);
+}
+
 static void pick_around(const struct wsrt_pack *p, struct wsrt_memo *memo,
                         int64_t *axes)
 {
@@ -53,8 +63,10 @@ static void pick_around(const struct wsrt_pack *p, struct wsrt_memo *memo,
     must(rc <= WSRT_OK);
     must(wsrt_pick_memo(p, memo, axes, &b) == rc);
     must(rc || (a.variant < wsrt_variant_count(p) && a.variant == b.variant));
-    if (rc == WSRT_OK)
+    if (rc == WSRT_OK) {
+        explain(p, axes);
         use_plan(p, &a, axes);
+    }
 }
 
 static void use_shapes(const struct wsrt_pack *p, struct wsrt_memo *memo)
@@ -77,6 +89,13 @@ static void use_shapes(const struct wsrt_pack *p, struct wsrt_memo *memo)
     }
     for (uint32_t a = 0; a < naxis; a++)
         axes[a] = 1;
+    pick_around(p, memo, axes);
+    for (uint32_t a = 0; a < naxis; a++)
+        if (wsrt_axis_default(p, a, &axes[a]) != WSRT_OK)
+            axes[a] = 1000 + 24 * a;
+    pick_around(p, memo, axes);
+    must(wsrt_counts(p, (const int32_t[]){0, 5, INT32_MAX}, 3, axes) ==
+         WSRT_OK);
     pick_around(p, memo, axes);
 }
 

@@ -5,12 +5,13 @@
  */
 #include "base/t_base.h"
 
-#include "pack/t_pack_sample.h"
+#include "pack/t_pack_gemm.h"
 #include "wsrt_format.h"
 
 struct fixture {
     struct ws_ctx *ctx;
     struct sample s;
+    struct gemm g; /* a pack with a model */
     void *image;
     unsigned char *copy;
     size_t bytes;
@@ -30,11 +31,28 @@ static int setup(void **state)
     return 0;
 }
 
+static int setup_model(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    *state = f;
+    f->ctx = t_ctx(NULL);
+    if (gemm_make(f->ctx, &f->g, 6, 12))
+        return -1;
+    gemm_small(&f->g);
+    if (ws__pack_image(f->ctx, &f->g.s.content, &f->image, &f->bytes))
+        return -1;
+    f->copy = malloc(f->bytes);
+    memcpy(f->copy, f->image, f->bytes);
+    return 0;
+}
+
 static int teardown(void **state)
 {
     struct fixture *f = *state;
 
     free(f->copy);
+    gemm_free(&f->g);
     ws__free(f->ctx, f->image);
     sample_free(&f->s);
     ws_ctx_free(f->ctx);
@@ -132,7 +150,12 @@ static void use(const struct wsrt_pack *p)
         assert_int_equal(wsrt_pick(p, axes, &pick), WSRT_OK);
         assert_int_equal(pick.entry, e);
         for (uint32_t a = 0; a < wsrt_axis_count(p); a++) {
-            axes[a]++;
+            struct wsrt_explanation why;
+            char text[400];
+
+            axes[a] += a == 1 ? 8 : 1;
+            if (wsrt_explain(p, axes, &why) == WSRT_OK)
+                assert_true(wsrt_explain_text(p, &why, text, sizeof(text)) > 0);
             if (wsrt_pick_memo(p, &memo, axes, &pick) == WSRT_OK)
                 assert_true(pick.variant < wsrt_variant_count(p));
         }
@@ -188,18 +211,46 @@ static void random_damage_is_harmless(void **state)
     assert_true(opened < 29000);
 }
 
+struct lie {
+    enum wsrt_section section;
+    size_t offset, bytes;
+    uint64_t value;
+    const char *word; /* of the refusal; NULL: it is none of the check's */
+};
+#define LIE(s, type, field, v, word)                                           \
+    {                                                                          \
+        WSRT_S_##s, offsetof(struct wsrt_f_##type, field),                     \
+            sizeof(((struct wsrt_f_##type *)0)->field), v, word                \
+    }
+
+static void tell(struct fixture *f, const struct lie *lie, size_t n)
+{
+    struct wsrt_f_header *h = (void *)f->copy;
+
+    for (size_t i = 0; i < n; i++) {
+        char reason[200] = "";
+        struct wsrt_pack *p;
+        int rc;
+
+        memcpy(f->copy + h->section[lie[i].section].at + lie[i].offset,
+               &lie[i].value, lie[i].bytes);
+        h->check_sum = wsrt__file_sum(h, f->bytes);
+        rc = wsrt_open_memory(f->copy, f->bytes, &p, reason, sizeof(reason));
+        if (rc != (lie[i].word ? WSRT_EDAMAGED : WSRT_OK) ||
+            (lie[i].word && !strstr(reason, lie[i].word)))
+            fail_msg("lie %zu: %d, '%s' is not in: %s", i, rc,
+                     lie[i].word ? lie[i].word : "", reason);
+        if (rc == WSRT_OK)
+            use(p);
+        wsrt_close(p);
+        memcpy(f->copy, f->image, f->bytes);
+    }
+}
+
 /* One lie for each kind of thing, each refused in its own words. */
 static void lies(void **state)
 {
-    static const struct lie {
-        enum wsrt_section section;
-        size_t offset, bytes;
-        uint64_t value;
-        const char *word;
-    } lie[] = {
-#define LIE(s, type, field, v, word)                                           \
-    {WSRT_S_##s, offsetof(struct wsrt_f_##type, field),                        \
-     sizeof(((struct wsrt_f_##type *)0)->field), v, word}
+    static const struct lie lie[] = {
         LIE(AXES, axis, name, 1 << 30, "AXES"),
         LIE(AXES, axis, kind, 3, "unknown kind"),
         LIE(AXES, axis, dflt, 3, "default"),
@@ -220,11 +271,11 @@ static void lies(void **state)
         LIE(VARIANTS, variant, kernel, 2, "VARIANTS"),
         LIE(VARIANTS, variant, first_value, 1, "VARIANTS"),
         LIE(VALUES, value, text, 1 << 30, "VALUES"),
-        LIE(ENTRIES, entry, variant, 1 << 20, "ENTRIES"),
-        LIE(ENTRIES, entry, time_ns, UINT64_C(0x7ff0000000000000), "time"),
-        LIE(ENTRIES, entry, default_ns, UINT64_C(1) << 63, "time"),
+        LIE(ENTRIES, row, variant, 1 << 20, "ENTRIES"),
+        LIE(ENTRIES, row, time_ns, 0x7f800000, "time"),
+        LIE(ENTRIES, row, default_ns, 1u << 31, "time"),
         LIE(GROUPS, group, first, 1, "GROUPS"),
-        LIE(GROUPS, group, n, 1000, "GROUPS"),
+        LIE(GROUPS, group, n, 1000, "not in order"),
         LIE(TEXTS, text, at, 1, "TEXTS"),
         LIE(TEXTS, text, bytes, 0, "TEXTS"),
         LIE(TENSORS, tensor, name, 1 << 30, "TENSORS"),
@@ -271,26 +322,62 @@ static void lies(void **state)
         LIE(IMAGES, image, bytes, 1, "has no end"),
         LIE(IMAGES, image, family, 1 << 30, "IMAGES"),
         {WSRT_S_STRINGS, 0, 1, 0, NULL},
-        {WSRT_S_SHAPES, 0, 8, 0, "no shape"},
-        {WSRT_S_LOGS, 0, 4, 7, "wrong logarithm"},
+        {WSRT_S_SHAPES, 0, 4, 0, "no shape"},
+        {WSRT_S_GROUPTYPES, 0, 8, 3, "no shape"},
         {WSRT_S_CODE, 0, 1, 255, "not a program"},
     };
-    struct fixture *f = *state;
-    struct wsrt_f_header *h = (void *)f->copy;
 
-    for (size_t i = 0; i < WS_COUNT(lie); i++) {
-        char reason[200] = "";
-        int rc;
+    tell(*state, lie, WS_COUNT(lie));
+}
 
-        memcpy(f->copy + h->section[lie[i].section].at + lie[i].offset,
-               &lie[i].value, lie[i].bytes);
-        h->check_sum = wsrt__file_sum(h, f->bytes);
-        rc = open_status(f->copy, f->bytes, reason, sizeof(reason));
-        assert_int_equal(rc, lie[i].word ? WSRT_EDAMAGED : WSRT_OK);
-        if (lie[i].word && !strstr(reason, lie[i].word))
-            fail_msg("lie %zu: '%s' is not in: %s", i, lie[i].word, reason);
-        memcpy(f->copy, f->image, f->bytes);
-    }
+static void lies_about_models(void **state)
+{
+    static const struct lie lie[] = {
+        LIE(MODELS, model, first_law, 1, "MODELS"),
+        LIE(MODELS, model, nform, 500, "MODELS"),
+        LIE(MODELS, model, ndflt, 400, "MODELS"),
+        LIE(MODELS, model, ncoord, 1 << 20, "MODELS"),
+        LIE(MODELS, model, ncoord, 3, "FORMS"),
+        LIE(MODELS, model, first_node, 1, "MODELS"),
+        LIE(MODELS, model, nnode, 0, "no model has"),
+        LIE(MODELS, model, nlist, 1, "NODES"),
+        LIE(MODELS, model, considered, 0, "MODELS"),
+        LIE(MODELS, model, at_once, 1001, "MODELS"),
+        LIE(MODELS, model, tree_worst, 7, NULL),
+        {WSRT_S_MODELTYPES, 0, 8, 9, "MODELTYPES"},
+        LIE(SPANS, range, lo, 0, "SPANS"),
+        LIE(SPANS, range, hi, 0, "SPANS"),
+        LIE(FORMS, form, variant, 1 << 20, "FORMS"),
+        LIE(FORMS, form, variant, 3, "is no kernel's default"),
+        LIE(FORMS, form, law, 9, "FORMS"),
+        LIE(FORMS, form, margin, 1u << 31, "FORMS"),
+        LIE(FORMS, form, coord[3], 2000, "FORMS"),
+        LIE(FORMS, form, form.occupancy, 0, "FORMS"),
+        LIE(FORMS, form, form.overlap, 0, "FORMS"),
+        LIE(FORMS, form, form.flop, 1u << 31, "FORMS"),
+        LIE(FORMS, form, form.rows, 1u << 31, NULL),
+        LIE(LAWS, law, law.units, 0, "LAWS"),
+        LIE(LAWS, law, law.p, 0, "LAWS"),
+        LIE(LAWS, law, law.cache, UINT64_C(1) << 63, "LAWS"),
+        LIE(LAWS, law, law.start, 0x7fffffff, "LAWS"),
+        LIE(COORDS, coord, at, 1, "COORDS"),
+        LIE(COORDS, coord, bytes, 60000, "COORDS"),
+        LIE(COORDS, coord, value, 0, "COORDS"),
+        LIE(COORDS, coord, value, -5, "COORDS"),
+        LIE(COORDS, coord, axis, GEMM_T, "COORDS"),
+        LIE(COORDS, coord, axis, GEMM_AXES, "COORDS"),
+        LIE(COORDS, coord, factor, 0, "COORDS"),
+        {WSRT_S_COORDCODE, 0, 1, 255, "not a program"},
+        LIE(NODES, node, axis, GEMM_AXES, "NODES"),
+        LIE(NODES, node, axis, WSRT_MAX_AXES + 2000, "NODES"),
+        LIE(NODES, node, axis, WSRT_LEAF, "NODES"),
+        LIE(NODES, node, skip, 1, "NODES"),
+        LIE(NODES, node, skip, 60000, "NODES"),
+        {WSRT_S_LISTS, 0, 2, 17, "NODES"},
+        {WSRT_S_LISTS, 2, 2, 500, "NODES"},
+    };
+
+    tell(*state, lie, WS_COUNT(lie));
 }
 
 /* A guard with floats, planted where a good one was. */
@@ -315,6 +402,7 @@ static void no_floats_in_guards(void **state)
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST_MODEL(f) cmocka_unit_test_setup_teardown(f, setup_model, teardown)
 
 int main(void)
 {
@@ -325,6 +413,10 @@ int main(void)
         TEST(random_damage_is_harmless),
         TEST(lies),
         TEST(no_floats_in_guards),
+        TEST_MODEL(every_bit_counts),
+        TEST_MODEL(every_length_counts),
+        TEST_MODEL(random_damage_is_harmless),
+        TEST_MODEL(lies_about_models),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "pack/t_pack_sample.h"
+#include "pack/t_pack_gemm.h"
 #include "wsrt_format.h"
 
 #define NENTRY 40
@@ -295,6 +295,17 @@ struct thread {
     uint64_t sum;
 };
 
+static void some_shape(const struct wsrt_pack *p, struct ws__rng *r,
+                       int64_t *axes)
+{
+    if (p->count[WSRT_S_MODELS]) {
+        gemm_shape(r, axes);
+        return;
+    }
+    sample_shape(r, axes);
+    axes[AXIS_M] %= 300;
+}
+
 static void *pick_a_lot(void *arg)
 {
     struct thread *t = arg;
@@ -304,11 +315,10 @@ static void *pick_a_lot(void *arg)
     ws__rng_seed(&r, 99);
     for (int i = 0; memo && i < 20000; i++) {
         struct wsrt_pick a, b;
-        int64_t axes[SAMPLE_AXES];
+        int64_t axes[WS__MAX_AXES];
         int rc;
 
-        sample_shape(&r, axes);
-        axes[AXIS_M] %= 300;
+        some_shape(t->p, &r, axes);
         rc = wsrt_pick(t->p, axes, &a);
         if (rc != wsrt_pick_memo(t->p, memo, axes, &b) ||
             (rc == WSRT_OK && a.variant != b.variant))
@@ -319,14 +329,14 @@ static void *pick_a_lot(void *arg)
     return NULL;
 }
 
-static void many_threads(void **state)
+static void use_threads(const struct wsrt_pack *p)
 {
-    struct fixture *f = *state;
-    struct thread t[8] = {{.p = f->p}};
+    struct thread t[8] = {{.p = p}};
 
     pick_a_lot(&t[0]);
+    assert_true(t[0].sum != 0);
     for (int i = 1; i < 8; i++) {
-        t[i].p = f->p;
+        t[i].p = p;
         assert_int_equal(pthread_create(&t[i].id, NULL, pick_a_lot, &t[i]), 0);
     }
     for (int i = 1; i < 8; i++) {
@@ -335,14 +345,34 @@ static void many_threads(void **state)
     }
 }
 
-/* Name and number of entries of each seed. */
+static void many_threads(void **state)
+{
+    struct fixture *f = *state;
+    struct wsrt_pack *p;
+    struct gemm g;
+    void *image;
+    size_t bytes;
+
+    use_threads(f->p);
+    assert_int_equal(gemm_make(f->ctx, &g, 20, 12), 0);
+    gemm_small(&g);
+    assert_int_equal(ws__pack_image(f->ctx, &g.s.content, &image, &bytes), 0);
+    assert_int_equal(wsrt_open_memory(image, bytes, &p, NULL, 0), 0);
+    use_threads(p);
+    wsrt_close(p);
+    ws__free(f->ctx, image);
+    gemm_free(&g);
+}
+
+/* Name and number of entries of each seed, and what wrote it. */
 static const struct seed {
     const char *name;
     size_t n;
-} seeds[] = {{"none", 0},  {"one", 1},        {"few", 9},
-             {"many", 60}, {"launch_one", 1}, {"launch_few", 5}};
-/* The first ones were written by version 1.0: they stay as they are. */
-#define OLD_SEEDS 4
+    int major, minor;
+} seeds[] = {{"none", 0, 1, 0},       {"one", 1, 1, 0},
+             {"few", 9, 1, 0},        {"many", 60, 1, 0},
+             {"launch_one", 1, 1, 1}, {"launch_few", 5, 1, 1},
+             {"rows", 5, 2, 0},       {"model", 3, 2, 0}};
 
 static void seeds_are_packs(void **state)
 {
@@ -356,27 +386,60 @@ static void seeds_are_packs(void **state)
         snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/pack/%s",
                  root ? root : ".", seeds[i].name);
         if (wsrt_open(path, &p, reason, sizeof(reason)))
-            fail_msg("%s: %s", path, reason);
+            fail_msg("%s: %s; if the format changed: t_wsrt_pack --write "
+                     "tests/fuzz/corpus/pack",
+                     path, reason);
         assert_int_equal(wsrt_entry_count(p), seeds[i].n);
-        assert_true((wsrt_image_count(p) > 0) == (i >= OLD_SEEDS));
+        assert_int_equal(p->major, seeds[i].major);
+        assert_int_equal(
+            ((const struct wsrt_f_header *)(const void *)p->base)->minor,
+            seeds[i].minor);
         wsrt_close(p);
     }
 }
 
+static int write_seed(struct ws_ctx *ctx, const char *path, size_t n)
+{
+    struct sample s;
+    int rc = sample_make(ctx, &s, n, n);
+
+    if (rc == 0)
+        rc = ws__pack_write(ctx, path, &s.content);
+    sample_free(&s);
+    return rc;
+}
+
+static int write_model(struct ws_ctx *ctx, const char *path, size_t n)
+{
+    struct gemm g;
+    int rc = gemm_make(ctx, &g, n, 12);
+
+    gemm_small(&g);
+    g.model[0].lo[GEMM_M] = 1; /* beyond that the formula is asked */
+    g.model[0].hi[GEMM_M] = 512;
+    g.s.op.axis[GEMM_K].counts = WS__COUNTS_BLOCKS;
+    g.s.op.axis[GEMM_K].counts_block = 16;
+    if (rc == 0)
+        rc = ws__pack_write(ctx, path, &g.s.content);
+    gemm_free(&g);
+    return rc;
+}
+
+/* Those of this version; older ones stay as they are. */
 static int write_seeds(const char *dir)
 {
     struct ws_ctx *ctx = t_ctx(NULL);
     int rc = 0;
 
-    for (size_t i = OLD_SEEDS; i < WS_COUNT(seeds) && rc == 0; i++) {
+    for (size_t i = 0; i < WS_COUNT(seeds) && rc == 0; i++) {
         char path[512];
-        struct sample s;
 
+        if (seeds[i].major != WSRT_MAJOR)
+            continue;
         snprintf(path, sizeof(path), "%s/%s", dir, seeds[i].name);
-        rc = sample_make(ctx, &s, seeds[i].n, i);
-        if (rc == 0)
-            rc = ws__pack_write(ctx, path, &s.content);
-        sample_free(&s);
+        rc = strcmp(seeds[i].name, "model")
+                 ? write_seed(ctx, path, seeds[i].n)
+                 : write_model(ctx, path, seeds[i].n);
     }
     if (rc)
         fprintf(stderr, "%s\n", ws_ctx_error(ctx)->message);

@@ -95,8 +95,14 @@ WSRT_API const char *wsrt_text(const struct wsrt_pack *p, const char *name,
 
 enum wsrt_how {
     WSRT_EXACT = 1,   /* this shape was tuned */
-    WSRT_NEAREST = 2, /* the nearest tuned shape whose variant may run it */
-    WSRT_DEFAULT = 3  /* no tuned shape applies: a kernel's default */
+    WSRT_NEAREST = 2, /* as a tuned shape: one whose choice serves the cell that
+                         both lie in; in packs without a model the nearest
+                         whose variant may run it */
+    WSRT_DEFAULT = 3, /* nothing else applies: a kernel's default */
+    WSRT_MODEL = 4,   /* what the model chooses of the shape's cell and the
+                         default */
+    WSRT_FORMULA = 5  /* outside of the ranges that were compiled: what the
+                         model chooses of the whole portfolio */
 };
 
 #define WSRT_NO_ENTRY UINT32_MAX
@@ -104,11 +110,13 @@ enum wsrt_how {
 struct wsrt_pick {
     uint32_t variant;
     enum wsrt_how how;
-    uint32_t entry;    /* index of the entry that decided; DEFAULT:
+    uint32_t entry;    /* EXACT, NEAREST: the entry that decided; else
                           WSRT_NO_ENTRY */
     uint32_t distance; /* NEAREST: sum over axes of |log2 ratio| * 2^16 */
-    double time_ns;    /* measured time of the entry's shape; 0: unknown */
-    double default_ns; /* the default's time there; 0: unknown */
+    double time_ns;    /* measured time of the entry's shape; MODEL, FORMULA:
+                          the predicted time; 0: unknown */
+    double default_ns; /* the same of the default; 0: unknown, or nothing had
+                          to be predicted: wsrt_explain tells it */
 };
 
 /* The choice for a shape: one value an axis, in the pack's order, constant
@@ -118,6 +126,50 @@ struct wsrt_pick {
  * success. No allocation, no lock, any thread. */
 WSRT_API int wsrt_pick(const struct wsrt_pack *p, const int64_t *axes,
                        struct wsrt_pick *out);
+
+/*
+ * How a choice came about, in whole numbers: predicted times are log2 of ns,
+ * losses and margins log2 of a ratio of times, all with 20 bits behind the
+ * point. Of shapes and packs without a model only `pick` says something.
+ */
+#define WSRT_NO_LOG2 INT32_MAX
+struct wsrt_explanation {
+    struct wsrt_pick pick;
+    uint32_t model;     /* number of the model; WSRT_NO_ENTRY: there is none */
+    uint32_t covered;   /* 1: within the ranges that were compiled */
+    uint32_t cell;      /* number of the shape's cell, or WSRT_NO_ENTRY */
+    uint32_t asked;     /* candidates that the formula decided between */
+    uint32_t dflt;      /* the default that may run, or WSRT_NO_ENTRY */
+    uint32_t runner_up; /* the best variant but for the choice; likewise */
+    int32_t log2_ns, dflt_log2_ns, runner_up_log2_ns; /* or WSRT_NO_LOG2 */
+    int32_t margin; /* what the choice must gain over the default */
+    /* Of the model. The worst and the mean loss of the decision structure
+     * against the formula, and of the portfolio against all candidates that
+     * were considered, over so many shapes. */
+    uint32_t portfolio, considered, points;
+    int32_t tree_worst, tree_mean, portfolio_worst, portfolio_mean;
+};
+/* As wsrt_pick, with the reasons; takes microseconds. */
+WSRT_API int wsrt_explain(const struct wsrt_pack *p, const int64_t *axes,
+                          struct wsrt_explanation *out);
+/* The same in words, some lines; cut off at n bytes, always with a NUL if n is
+ * not 0. The bytes that all of it needs, without the NUL. */
+WSRT_API size_t wsrt_explain_text(const struct wsrt_pack *p,
+                                  const struct wsrt_explanation *e, char *text,
+                                  size_t n);
+
+/*
+ * Axes that are facts about a list of counts that the caller has at hand, such
+ * as the tokens that each expert of a mixture gets: how many are above 0, the
+ * largest, or the sum of ceil(count / block). Fills in those axes (of room for
+ * wsrt_axis_count values) and leaves the others alone. WSRT_EARG: a count is
+ * below 0, or none is above 0 (there is nothing to launch); nothing is filled
+ * in then. No allocation, no lock, any thread; one pass for each such axis.
+ */
+WSRT_API int wsrt_counts(const struct wsrt_pack *p, const int32_t *counts,
+                         uint32_t n, int64_t *axes);
+/* 1: wsrt_counts fills in this axis. */
+WSRT_API int wsrt_axis_is_counted(const struct wsrt_pack *p, uint32_t axis);
 
 /* A memo that the caller owns: one a thread, zero-initialised. It may be used
  * with several packs; it holds none open. */

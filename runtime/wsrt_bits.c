@@ -13,6 +13,7 @@
  * rotation brings high bits down, where the multiplication spreads them.
  */
 #include "wsrt_format.h"
+#include "wsrt_wave.h"
 
 #include <string.h>
 
@@ -105,7 +106,8 @@ static const uint32_t log2_table[257] = {
     1043186948, 1046269699, 1049346328, 1052416858, 1055481314, 1058539720,
     1061592099, 1064638476, 1067678873, 1070713315, 1073741824};
 
-int32_t wsrt__log2(int64_t x)
+/* log2 with 30 fraction bits. */
+static uint64_t log2_30(int64_t x)
 {
     uint64_t u = (uint64_t)x;
     uint32_t whole = 63u - (uint32_t)__builtin_clzll(u);
@@ -117,7 +119,17 @@ int32_t wsrt__log2(int64_t x)
     uint64_t part =
         log2_table[i] + ((log2_table[i + 1] - log2_table[i]) * between >> 32);
 
-    return (int32_t)((whole << 16) + (uint32_t)((part + (1u << 13)) >> 14));
+    return ((uint64_t)whole << 30) + part;
+}
+
+int32_t wsrt__log2(int64_t x)
+{
+    return (int32_t)((log2_30(x) + (1u << 13)) >> 14);
+}
+
+int32_t wsrt__log2_20(int64_t x)
+{
+    return (int32_t)((log2_30(x) + (1u << 9)) >> 10);
 }
 
 uint64_t wsrt__shape_hash(const int64_t *axes, uint32_t naxis)

@@ -43,11 +43,32 @@ static const uint32_t element_bytes[WSRT_NSECTIONS] = {
 };
 
 /* The most elements that are accepted; 0: no limit of its own. */
-static const uint32_t most[WSRT_NSECTIONS] = {
+static const uint32_t count_max[WSRT_NSECTIONS] = {
     [WSRT_S_AXES] = WSRT_MAX_AXES,       [WSRT_S_DEVICE] = WSRT_MAX_SLOTS,
     [WSRT_S_KERNELS] = WSRT_MAX_KERNELS, [WSRT_S_VARIANTS] = WSRT_MAX_VARIANTS,
     [WSRT_S_ENTRIES] = WSRT_MAX_ENTRIES, [WSRT_S_TENSORS] = WSRT_MAX_TENSORS,
+    [WSRT_S_COUNTS] = WSRT_MAX_AXES,     [WSRT_S_MODELS] = WSRT_MAX_MODELS,
 };
+
+/* What major version 1 lays out otherwise. */
+static uint32_t bytes_of(const struct wsrt_pack *p, uint32_t section)
+{
+    if (p->major == WSRT_MAJOR_1 && section == WSRT_S_ENTRIES)
+        return sizeof(struct wsrt_f_entry);
+    if (p->major == WSRT_MAJOR_1 && section == WSRT_S_SHAPES)
+        return sizeof(int64_t);
+    return element_bytes[section];
+}
+
+/* The sections that a reader of this version knows; the last minor version of
+ * its major one. */
+static uint32_t known_sections(const struct wsrt_f_header *h, uint32_t *minor)
+{
+    *minor = h->major == WSRT_MAJOR_1 ? WSRT_MINOR_1 : WSRT_MINOR;
+    if (h->major == WSRT_MAJOR_1)
+        return h->minor ? WSRT_NSECTIONS_1 : WSRT_NSECTIONS_0;
+    return WSRT_NSECTIONS;
+}
 
 int wsrt__damaged(const struct wsrt__checker *c, enum wsrt_section s, size_t i,
                   const char *what)
@@ -73,13 +94,14 @@ static int check_head(const struct wsrt__checker *c)
     if (h->byte_order != WSRT_BYTE_ORDER)
         return wsrt__refuse(c, WSRT_EFORMAT,
                             "byte order differs from this machine's");
-    if (h->major != WSRT_MAJOR)
+    if (h->major < WSRT_MAJOR_1 || h->major > WSRT_MAJOR)
         return wsrt__refuse(c,
                             h->major > WSRT_MAJOR ? WSRT_EVERSION
                                                   : WSRT_EFORMAT,
-                            "format version %u.%u, this runtime reads %u.x",
+                            "format version %u.%u, this runtime reads 1 to %u",
                             (unsigned)h->major, (unsigned)h->minor,
                             (unsigned)WSRT_MAJOR);
+    c->p->major = h->major;
     if (h->bytes != bytes)
         return wsrt__refuse(c, WSRT_EDAMAGED,
                             "%zu bytes long, the header says %llu%s", bytes,
@@ -92,24 +114,25 @@ static int check_head(const struct wsrt__checker *c)
     return WSRT_OK;
 }
 
-/* Section i lies at `at`: where is the end of its padding? */
-static int check_span(const struct wsrt__checker *c, uint32_t i, uint64_t *at)
+/* Section i of `known` lies at `at`: where is the end of its padding? */
+static int check_span(const struct wsrt__checker *c, uint32_t i, uint32_t known,
+                      uint64_t *at)
 {
     const struct wsrt_f_header *h = (const void *)c->p->base;
     const struct wsrt_f_span *s = &h->section[i];
-    const char *name = i < WSRT_NSECTIONS ? section_name[i] : "(newer)";
+    const char *name = i < known ? section_name[i] : "(newer)";
     uint64_t left = h->bytes - *at, used;
 
     if (s->at != *at || s->zero)
         return wsrt__refuse(c, WSRT_EDAMAGED, "section %s is not in its place",
                             name);
     if (!s->element_bytes ||
-        (i < WSRT_NSECTIONS && s->element_bytes != element_bytes[i]))
+        (i < known && s->element_bytes != bytes_of(c->p, i)))
         return wsrt__refuse(c, WSRT_EDAMAGED,
                             "section %s has elements of %u bytes", name,
                             (unsigned)s->element_bytes);
     if (s->count >= UINT32_MAX || s->count > left / s->element_bytes ||
-        (i < WSRT_NSECTIONS && most[i] && s->count > most[i]))
+        (i < known && count_max[i] && s->count > count_max[i]))
         return wsrt__refuse(c, WSRT_EDAMAGED, "section %s is too long", name);
     /* The file's length is a multiple of 8, so the padding is inside. */
     used = s->count * s->element_bytes;
@@ -117,7 +140,7 @@ static int check_span(const struct wsrt__checker *c, uint32_t i, uint64_t *at)
         if (c->p->base[*at])
             return wsrt__refuse(c, WSRT_EDAMAGED, "padding after section %s",
                                 name);
-    if (i < WSRT_NSECTIONS)
+    if (i < known)
         c->p->count[i] = (uint32_t)s->count;
     return WSRT_OK;
 }
@@ -127,17 +150,17 @@ static int check_table(const struct wsrt__checker *c)
     const struct wsrt_f_header *h = (const void *)c->p->base;
     struct wsrt_pack *p = c->p;
     uint64_t at = sizeof(*h) + (uint64_t)h->nsection * sizeof(h->section[0]);
-    uint32_t known = h->minor ? WSRT_NSECTIONS : WSRT_NSECTIONS_0;
+    uint32_t minor, known = known_sections(h, &minor);
     const void *start[WSRT_NSECTIONS] = {0};
 
     if (h->nsection < known || h->nsection > WSRT_MAX_SECTIONS ||
-        (h->minor <= WSRT_MINOR && h->nsection != known) || at > h->bytes)
+        (h->minor <= minor && h->nsection != known) || at > h->bytes)
         return wsrt__refuse(c, WSRT_EDAMAGED, "%u sections",
                             (unsigned)h->nsection);
     for (uint32_t i = 0; i < h->nsection; i++) {
-        if (i < WSRT_NSECTIONS)
+        if (i < known)
             start[i] = p->base + at;
-        WSRT__TRY(check_span(c, i, &at));
+        WSRT__TRY(check_span(c, i, known, &at));
     }
     if (at != h->bytes)
         return wsrt__refuse(c, WSRT_EDAMAGED, "bytes after the last section");
@@ -154,7 +177,9 @@ static int check_table(const struct wsrt__checker *c)
     p->variant = start[WSRT_S_VARIANTS];
     p->value = start[WSRT_S_VALUES];
     p->entry = start[WSRT_S_ENTRIES];
+    p->row = start[WSRT_S_ENTRIES];
     p->shape = start[WSRT_S_SHAPES];
+    p->row_shape = start[WSRT_S_SHAPES];
     p->log = start[WSRT_S_LOGS];
     p->group = start[WSRT_S_GROUPS];
     p->index = start[WSRT_S_INDEX];
@@ -173,6 +198,18 @@ static int check_table(const struct wsrt__checker *c)
     p->symbol = start[WSRT_S_SYMBOLS];
     p->image = start[WSRT_S_IMAGES];
     p->image_bytes = start[WSRT_S_IMAGE];
+    p->row_high = start[WSRT_S_SHAPEHIGH];
+    p->group_type = start[WSRT_S_GROUPTYPES];
+    p->counts = start[WSRT_S_COUNTS];
+    p->model = start[WSRT_S_MODELS];
+    p->model_type = start[WSRT_S_MODELTYPES];
+    p->span = start[WSRT_S_SPANS];
+    p->law = start[WSRT_S_LAWS];
+    p->form = start[WSRT_S_FORMS];
+    p->coord = start[WSRT_S_COORDS];
+    p->coord_code = start[WSRT_S_COORDCODE];
+    p->node = start[WSRT_S_NODES];
+    p->list = start[WSRT_S_LISTS];
     p->tag = (uint32_t)(h->check_sum ^ h->check_sum >> 32) | 1u;
     return WSRT_OK;
 }
@@ -433,8 +470,9 @@ static int check_entries(const struct wsrt__checker *c)
     struct wsrt_pack *p = c->p;
     uint32_t n = p->count[WSRT_S_ENTRIES], group = 0, left = 0;
 
-    if (p->count[WSRT_S_SHAPES] != (uint64_t)n * p->naxis ||
-        p->count[WSRT_S_LOGS] != (uint64_t)n * p->nvar)
+    if (p->major == WSRT_MAJOR_1 &&
+        (p->count[WSRT_S_SHAPES] != (uint64_t)n * p->naxis ||
+         p->count[WSRT_S_LOGS] != (uint64_t)n * p->nvar))
         return wsrt__refuse(c, WSRT_EDAMAGED,
                             "shapes do not match the entries");
     for (uint32_t i = 0; i < n; i++) {
@@ -467,16 +505,23 @@ static int check_texts(const struct wsrt__checker *c)
     return WSRT_OK;
 }
 
-int wsrt__check(struct wsrt_pack *p, char *reason, size_t reason_bytes)
+int wsrt__check_file(struct wsrt_pack *p, char *reason, size_t reason_bytes)
 {
     const struct wsrt__checker c = {p, reason, reason_bytes};
 
     WSRT__TRY(check_head(&c));
     WSRT__TRY(check_table(&c));
-    WSRT__TRY(check_axes(&c));
+    return check_axes(&c);
+}
+
+int wsrt__check(struct wsrt_pack *p, char *reason, size_t reason_bytes)
+{
+    const struct wsrt__checker c = {p, reason, reason_bytes};
+
     WSRT__TRY(check_variants(&c));
     WSRT__TRY(check_kernels(&c));
     WSRT__TRY(check_entries(&c));
     WSRT__TRY(check_texts(&c));
-    return wsrt__check_plans(&c);
+    WSRT__TRY(wsrt__check_plans(&c));
+    return wsrt__check_models(&c);
 }

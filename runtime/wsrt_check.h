@@ -31,5 +31,7 @@ int wsrt__bad_name(const struct wsrt_pack *p, uint32_t name);
 
 /* wsrt_check_plan.c: the sections since version 1.1; the others are right. */
 int wsrt__check_plans(const struct wsrt__checker *c);
+/* wsrt_check_model.c: those since version 2.0. */
+int wsrt__check_models(const struct wsrt__checker *c);
 
 #endif

@@ -11,8 +11,10 @@
  * linear in the size of the file, and leaves no byte that nobody looks at.
  *
  * A change that old readers may ignore appends a section and raises the minor
- * version; any other change raises the major version. docs/pack.md describes
- * the format in words.
+ * version; any other change raises the major version. Packs of major version
+ * 1 are read as well: what they lay out otherwise is ENTRIES (struct
+ * wsrt_f_entry), SHAPES (all axes, 64 bits), LOGS and INDEX (empty since then:
+ * opening makes them). docs/pack.md describes the format in words.
  */
 #ifndef WSRT_FORMAT_H
 #define WSRT_FORMAT_H
@@ -22,14 +24,17 @@
 
 #include "wsrt.h"
 #include "wsrt_eval.h"
+#include "wsrt_wave.h"
 
 /* A byte over 127, both line ends and an end-of-text mark: a transfer that
  * treats the file as text breaks at least one of them. */
 #define WSRT_MAGIC "\x89WSP\r\n\x1a\n"
 #define WSRT_MAGIC_BYTES 8
 #define WSRT_MAGIC_STEM 4 /* bytes that survive a transfer as text */
-#define WSRT_MAJOR 1
-#define WSRT_MINOR 1 /* 1: launch plans and binaries */
+#define WSRT_MAJOR 2      /* 2: entries take less room, models */
+#define WSRT_MINOR 0
+#define WSRT_MAJOR_1 1 /* still read */
+#define WSRT_MINOR_1 1 /* of major 1, its last: launch plans and binaries */
 #define WSRT_BYTE_ORDER UINT64_C(0x0807060504030201)
 
 #define WSRT_ALIGN 8
@@ -46,6 +51,11 @@
 #define WSRT_MAX_PROBES 64             /* an entry's place in the index */
 #define WSRT_MAX_TENSORS 32
 #define WSRT_MAX_ALIGN 4096 /* of a tensor */
+#define WSRT_MAX_MODELS 256
+#define WSRT_MAX_FORMS 256                /* of a model */
+#define WSRT_MAX_COORDS 2048              /* of a model */
+#define WSRT_MAX_LIST 16                  /* candidates of a cell */
+#define WSRT_MAX_COORD (INT64_C(1) << 60) /* a coordinate: 0 to this */
 
 /* name, element */
 #define WSRT_SECTION_MAP(X)                                                    \
@@ -61,11 +71,11 @@
     X(CODE, uint8_t)                 /* bytecode of requires, of guards */     \
     X(VARIANTS, struct wsrt_f_variant)                                         \
     X(VALUES, struct wsrt_f_value) /* of the variants, in order */             \
-    X(ENTRIES, struct wsrt_f_entry)                                            \
-    X(SHAPES, int64_t)             /* entry * naxis + axis */                  \
-    X(LOGS, int32_t)               /* nth var axis * nentry + entry */         \
+    X(ENTRIES, struct wsrt_f_row)                                              \
+    X(SHAPES, uint32_t)            /* entry * nvar + nth var axis, low bits */ \
+    X(LOGS, int32_t)               /* empty */                                 \
     X(GROUPS, struct wsrt_f_group) /* entries of equal type axes */            \
-    X(INDEX, uint32_t)             /* hash table: entry + 1, 0 is free */      \
+    X(INDEX, uint32_t)             /* empty */                                 \
     X(TEXTS, struct wsrt_f_text)                                               \
     X(TEXT, char) /* the text sections' bytes */                               \
     /* Since 1.1: how it is launched. */                                       \
@@ -81,7 +91,20 @@
     X(KEYS, int64_t)     /* values of the baked axes, of the binaries */       \
     X(SYMBOLS, uint32_t) /* a launch's name in its image; WSRT_NONE */         \
     X(IMAGES, struct wsrt_f_image)                                             \
-    X(IMAGE, uint8_t) /* their bytes */
+    X(IMAGE, uint8_t) /* their bytes */                                        \
+    /* Since 2.0. */                                                           \
+    X(SHAPEHIGH, uint32_t) /* high bits of SHAPES; empty if all are 0 */       \
+    X(GROUPTYPES, int64_t) /* group * ntype + nth type axis */                 \
+    X(COUNTS, struct wsrt_f_counts) /* axes derived from counts, in order */   \
+    X(MODELS, struct wsrt_f_model)  /* in the order of their types */          \
+    X(MODELTYPES, int64_t)          /* model * ntype + nth type axis */        \
+    X(SPANS, struct wsrt_f_range)   /* model * nvar + nth var axis */          \
+    X(LAWS, struct wsrt_f_law)      /* of the models, in order */              \
+    X(FORMS, struct wsrt_f_form)    /* the same */                             \
+    X(COORDS, struct wsrt_f_coord)  /* the same */                             \
+    X(COORDCODE, uint8_t)           /* their programs, in order */             \
+    X(NODES, struct wsrt_f_node)    /* of the models, in order */              \
+    X(LISTS, uint16_t)              /* the same; each: n, n candidates */
 
 enum wsrt_section {
 #define WSRT_X(name, type) WSRT_S_##name,
@@ -89,7 +112,8 @@ enum wsrt_section {
 #undef WSRT_X
         WSRT_NSECTIONS
 };
-#define WSRT_NSECTIONS_0 (WSRT_S_TEXT + 1) /* of version 1.0 */
+#define WSRT_NSECTIONS_0 (WSRT_S_TEXT + 1)  /* of version 1.0 */
+#define WSRT_NSECTIONS_1 (WSRT_S_IMAGE + 1) /* of version 1.1 */
 
 struct wsrt_f_span {
     uint64_t at; /* from the start of the file */
@@ -158,9 +182,15 @@ struct wsrt_f_value {
     uint32_t text, zero;
 };
 
+/* As files of major version 1 have it, and as it is in memory. */
 struct wsrt_f_entry {
     double time_ns, default_ns; /* finite, not negative; 0: unknown */
     uint32_t variant, zero;
+};
+
+struct wsrt_f_row {
+    float time_ns, default_ns; /* the same */
+    uint32_t variant;
 };
 
 struct wsrt_f_group {
@@ -231,13 +261,85 @@ struct wsrt_f_image {
     uint32_t family, target; /* names: "cuda", "sm_90a" */
 };
 
+/* Numbers are stored: they are for ever. */
+enum wsrt_counts_kind {
+    WSRT_COUNTS_NONZERO = 1, /* how many are above 0 */
+    WSRT_COUNTS_MAX,         /* the largest */
+    WSRT_COUNTS_BLOCKS,      /* the sum of ceil(count / block) */
+    WSRT_NCOUNTS
+};
+
+struct wsrt_f_counts {
+    uint32_t axis, kind;
+    int64_t block; /* BLOCKS: at least 1; else 0 */
+};
+
+/* What predicts the times of the shapes with certain types, and the decision
+ * structure that was compiled from it. Losses are log2 ratios of predicted
+ * times, WSRT_WAVE_Q bits behind the point. */
+struct wsrt_f_model {
+    uint32_t first_law, nlaw;
+    uint32_t first_form, nform; /* the portfolio */
+    uint32_t ndflt; /* its first ones: defaults of kernels, in their order */
+    uint32_t first_coord, ncoord;
+    uint32_t first_node, nnode; /* 0: the formula decides everywhere */
+    uint32_t first_list, nlist;
+    uint32_t considered; /* candidates before the portfolio was pruned */
+    uint32_t points;     /* shapes on which the losses were looked for */
+    uint32_t at_once;    /* permille of them where nothing was predicted */
+    int32_t tree_worst, tree_mean;   /* structure against formula */
+    int32_t prune_worst, prune_mean; /* portfolio against all considered */
+};
+
+struct wsrt_f_law {
+    struct wsrt_wave_law law;
+};
+
+struct wsrt_f_form {
+    uint32_t variant;
+    uint32_t law;   /* of the model */
+    int32_t margin; /* log2: what it must gain over the default */
+    uint16_t coord[WSRT_NWAVE + WSRT_NWAVE % 2]; /* of the model; then 0 */
+    struct wsrt_wave_form form;
+};
+
+/* A coordinate of one or more candidates. What is over WSRT_MAX_COORD, or has
+ * no value, counts as that. One of three kinds, the first that applies:
+ *   bytes not 0:  a program over axes;
+ *   axis:         ceil(axis / value);
+ *   else:         value times some coordinates before it that are no such
+ *                 products, or alone. */
+#define WSRT_FACTORS 4
+#define WSRT_NO_FACTOR UINT16_MAX
+struct wsrt_f_coord {
+    int64_t value; /* not over WSRT_MAX_COORD; of a program 0 */
+    uint32_t at;   /* slice of COORDCODE */
+    uint16_t bytes;
+    uint16_t axis;                 /* or WSRT_NO_FACTOR */
+    uint16_t factor[WSRT_FACTORS]; /* of the model; then WSRT_NO_FACTOR */
+};
+
+/* The nodes of a tree in preorder. A branch: a shape whose axis is over the
+ * limit goes `skip` nodes on, another to the next node. A leaf: a cell. The
+ * formula decides between the candidates of its list and the default. */
+#define WSRT_LEAF UINT16_MAX
+struct wsrt_f_node {
+    uint32_t limit; /* leaf: entry whose choice serves all the cell: the one
+                       candidate of the list; or WSRT_NONE */
+    uint16_t axis;  /* WSRT_MAX_AXES + n: coordinate n; or WSRT_LEAF */
+    uint16_t skip;  /* leaf: where its list begins in the model's LISTS */
+};
+
 /* An open pack: where things are. */
 struct wsrt_pack {
     const unsigned char *base;
     size_t bytes;
     int mapped;
     uint32_t tag; /* from the check sum, not 0: tells memos apart */
-    uint32_t count[WSRT_NSECTIONS];
+    int major;
+    void *table; /* what opening made of the entries, or NULL; freed */
+    struct wsrt__ready *ready;      /* the same of FORMS: one each */
+    uint32_t count[WSRT_NSECTIONS]; /* INDEX, LOGS: as they are in memory */
     const struct wsrt_f_axis *axis;
     const struct wsrt_f_type *type;
     const struct wsrt_f_device *device;
@@ -267,6 +369,19 @@ struct wsrt_pack {
     const uint32_t *symbol;
     const struct wsrt_f_image *image;
     const uint8_t *image_bytes;
+    const struct wsrt_f_row *row;
+    const uint32_t *row_shape, *row_high;
+    const int64_t *group_type;
+    const struct wsrt_f_counts *counts;
+    const struct wsrt_f_model *model;
+    const int64_t *model_type;
+    const struct wsrt_f_range *span;
+    const struct wsrt_f_law *law;
+    const struct wsrt_f_form *form;
+    const struct wsrt_f_coord *coord;
+    const uint8_t *coord_code;
+    const struct wsrt_f_node *node;
+    const uint16_t *list;
     const char *strings, *chars;
     uint32_t naxis, nvar, ntype;
     uint32_t var_axis[WSRT_MAX_AXES], type_axis[WSRT_MAX_AXES];
@@ -283,10 +398,40 @@ int32_t wsrt__log2(int64_t x);
 /* The start of the index's probe for a shape. */
 uint64_t wsrt__shape_hash(const int64_t *axes, uint32_t naxis);
 
+/* The same with WSRT_WAVE_Q bits behind the point; off by less than 2^-18. */
+int32_t wsrt__log2_20(int64_t x);
+
 /* wsrt_check.c */
 
-/* Fills in the pack from base and bytes; everything is checked. */
+/* Fills in the pack from base and bytes: header, check sum, sections. */
+int wsrt__check_file(struct wsrt_pack *p, char *reason, size_t reason_bytes);
+/* Everything else, once the entries' table is there. */
 int wsrt__check(struct wsrt_pack *p, char *reason, size_t reason_bytes);
+
+/* wsrt_table.c: the entries of major version 2 as those of version 1. */
+
+/* Bytes that wsrt__table_fill needs; 0: none. SIZE_MAX: the sections do not
+ * fit each other. */
+size_t wsrt__table_bytes(const struct wsrt_pack *p);
+/* Zeroed memory of this size. */
+void wsrt__table_fill(struct wsrt_pack *p, void *table);
+
+/* wsrt_ready.c: what opening knows of a candidate ahead of any shape. */
+struct wsrt__ready {
+    struct wsrt_wave_ready wave;
+    struct wsrt_wave_coords c; /* its coordinates that are numbers; others 0 */
+    uint8_t vary[WSRT_NWAVE], nvary; /* the others */
+    /* As a number times coordinates that are no products; perhaps itself. */
+    struct wsrt__product {
+        int64_t value;
+        int32_t log; /* of the number */
+        uint16_t n, factor[WSRT_FACTORS];
+    } grid, steps;
+};
+/* One for each element of FORMS, of a pack that is checked. */
+void wsrt__ready_fill(const struct wsrt_pack *p, struct wsrt__ready *out);
+/* Is it the same number for all shapes? */
+int wsrt__coord_is_number(const struct wsrt_f_coord *c);
 
 /* wsrt_pick.c */
 
@@ -302,9 +447,79 @@ int wsrt__may_run(const struct wsrt_pack *p, uint32_t variant,
 /* What programs of the variant's kernel see: room for WSRT_MAX_SLOTS. */
 void wsrt__fill_slots(const struct wsrt_pack *p, uint32_t variant,
                       const int64_t *axes, union wsrt_value *slot);
+/* The entries with the same types, or NULL. */
+const struct wsrt_f_group *wsrt__find_group(const struct wsrt_pack *p,
+                                            const int64_t *axes);
 /* The entry of exactly this shape, or WSRT_NONE. */
 uint32_t wsrt__find_entry(const struct wsrt_pack *p, const int64_t *axes,
                           uint64_t hash);
+
+/* wsrt_model.c */
+
+/* The coordinates of one shape, as far as they are known. */
+struct wsrt__work {
+    const struct wsrt_pack *p;
+    const struct wsrt_f_model *m;
+    const int64_t *axes;
+    union wsrt_value slot[WSRT_MAX_AXES];
+    int32_t log_axis[WSRT_MAX_AXES];
+    uint64_t known[WSRT_MAX_COORDS / 64];
+    int64_t value[WSRT_MAX_COORDS];
+    int32_t log[WSRT_MAX_COORDS]; /* of the value */
+};
+void wsrt__work_start(struct wsrt__work *w, const struct wsrt_pack *p,
+                      const struct wsrt_f_model *m, const int64_t *axes);
+/* What is predicted for a candidate: log2 of ns. */
+int32_t wsrt__work_guess(struct wsrt__work *w, const struct wsrt_f_form *f);
+/* What a node compares: an axis or a coordinate. */
+int64_t wsrt__model_feature(const struct wsrt_pack *p,
+                            const struct wsrt_f_model *m, uint16_t axis,
+                            const int64_t *axes);
+
+/* The times that a model predicts for one shape. */
+struct wsrt__guess {
+    const struct wsrt_pack *p;
+    const struct wsrt_f_model *m;
+    const int64_t *axes;
+    struct wsrt__work *w; /* where the rest is predicted; NULL: all is */
+    uint32_t n, ndflt;    /* candidates looked at; first of them the defaults */
+    const struct wsrt_f_form *form[WSRT_MAX_FORMS];
+    int32_t log2_ns[WSRT_MAX_FORMS]; /* WSRT__NEVER: it may not run */
+    /* Which of these are predictions; others are not above them. */
+    uint64_t known[WSRT_MAX_FORMS / 64];
+};
+#define WSRT__NEVER INT32_MAX
+
+/* The model of the shape's types, or NULL. */
+const struct wsrt_f_model *wsrt__model_find(const struct wsrt_pack *p,
+                                            const int64_t *axes);
+/* Does the shape lie where the decision structure was compiled? */
+int wsrt__model_covers(const struct wsrt_pack *p, const struct wsrt_f_model *m,
+                       const int64_t *axes);
+/* The cell that the shape is in; the model has nodes. */
+const struct wsrt_f_node *wsrt__model_cell(struct wsrt__work *w);
+/* Fills in the guess for the default and the candidates of a cell, or for the
+ * whole portfolio (cell NULL). */
+void wsrt__model_guess(struct wsrt__work *w, const struct wsrt_f_node *cell,
+                       struct wsrt__guess *out);
+/* What the guess leads to: the place in it of the least time that may run,
+ * unless it gains no more than its margin over the default. WSRT_NONE: nothing
+ * may run. Forgets the guesses of what may not run. */
+uint32_t wsrt__model_choose(struct wsrt__guess *g);
+/* What the model says where no entry has this shape. WSRT_EARG: there is no
+ * model for these types; WSRT_ENONE: nothing of its portfolio may run. */
+int wsrt__pick_model(const struct wsrt_pack *p, const int64_t *axes,
+                     struct wsrt_pick *out);
+/* The same by the formula over the whole portfolio, wherever the shape is. */
+int wsrt__pick_formula(const struct wsrt_pack *p, const struct wsrt_f_model *m,
+                       const int64_t *axes, struct wsrt_pick *out);
+/* 2^(x / 2^WSRT_WAVE_Q), the same bits under any compiler. */
+double wsrt__exp2(int32_t x);
+
+/* wsrt_pick.c */
+
+void wsrt__take_entry(const struct wsrt_pack *p, uint32_t e, enum wsrt_how how,
+                      uint32_t distance, struct wsrt_pick *out);
 
 /* wsrt_plan.c */
 

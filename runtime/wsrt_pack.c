@@ -27,6 +27,33 @@ static int give_up(char *reason, size_t bytes, int status, const char *what)
     return status;
 }
 
+static int make_table(struct wsrt_pack *p, char *reason, size_t reason_bytes)
+{
+    size_t bytes = wsrt__table_bytes(p);
+
+    if (bytes == SIZE_MAX)
+        return give_up(reason, reason_bytes, WSRT_EDAMAGED,
+                       "shapes do not match the entries");
+    if (!bytes)
+        return WSRT_OK;
+    p->table = calloc(1, bytes);
+    if (!p->table)
+        return give_up(reason, reason_bytes, WSRT_ENOMEM, "out of memory");
+    wsrt__table_fill(p, p->table);
+    return WSRT_OK;
+}
+
+static int make_ready(struct wsrt_pack *p, char *reason, size_t reason_bytes)
+{
+    if (!p->count[WSRT_S_FORMS])
+        return WSRT_OK;
+    p->ready = calloc(p->count[WSRT_S_FORMS], sizeof(*p->ready));
+    if (!p->ready)
+        return give_up(reason, reason_bytes, WSRT_ENOMEM, "out of memory");
+    wsrt__ready_fill(p, p->ready);
+    return WSRT_OK;
+}
+
 /* Takes `found`'s mapping; unmaps it on failure. */
 static int open_pack(const struct wsrt_pack *found, struct wsrt_pack **out,
                      char *reason, size_t reason_bytes)
@@ -36,7 +63,13 @@ static int open_pack(const struct wsrt_pack *found, struct wsrt_pack **out,
 
     if (p) {
         *p = *found;
-        rc = wsrt__check(p, reason, reason_bytes);
+        rc = wsrt__check_file(p, reason, reason_bytes);
+        if (rc == WSRT_OK)
+            rc = make_table(p, reason, reason_bytes);
+        if (rc == WSRT_OK)
+            rc = wsrt__check(p, reason, reason_bytes);
+        if (rc == WSRT_OK)
+            rc = make_ready(p, reason, reason_bytes);
     } else {
         rc = give_up(reason, reason_bytes, WSRT_ENOMEM, "out of memory");
     }
@@ -46,6 +79,10 @@ static int open_pack(const struct wsrt_pack *found, struct wsrt_pack **out,
     }
     if (found->mapped)
         munmap((void *)(uintptr_t)found->base, found->bytes);
+    if (p) {
+        free(p->table);
+        free(p->ready);
+    }
     free(p);
     return rc;
 }
@@ -113,6 +150,10 @@ void wsrt_close(struct wsrt_pack *p)
 {
     if (p && p->mapped)
         munmap((void *)(uintptr_t)p->base, p->bytes);
+    if (p) {
+        free(p->table);
+        free(p->ready);
+    }
     free(p);
 }
 

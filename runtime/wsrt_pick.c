@@ -1,11 +1,11 @@
 /*
  * wsrt_pick.c: which variant for this shape?
  *
- * First the entry of exactly this shape, through the index in the file. Then
- * the nearest entry of the same types whose variant may run the shape: the
- * distance is the sum over the variable axes of |log2 ratio|, so that 64 to
- * 128 is as far as 4096 to 8192. Last the default of the first kernel that
- * may run it.
+ * First the entry of exactly this shape, through the index. Then what the
+ * model for these types says (wsrt_model.c). Without one the nearest entry of
+ * the same types whose variant may run the shape: the distance is the sum over
+ * the variable axes of |log2 ratio|, so that 64 to 128 is as far as 4096 to
+ * 8192. Last the default of the first kernel that may run it.
  *
  * Nearest goes through the logarithms column by column in blocks, which
  * compilers turn into vector code, and evaluates no guard on the way. Only if
@@ -121,8 +121,8 @@ uint32_t wsrt__find_entry(const struct wsrt_pack *p, const int64_t *axes,
     return WSRT_NONE;
 }
 
-static void take_entry(const struct wsrt_pack *p, uint32_t e, enum wsrt_how how,
-                       uint32_t distance, struct wsrt_pick *out)
+void wsrt__take_entry(const struct wsrt_pack *p, uint32_t e, enum wsrt_how how,
+                      uint32_t distance, struct wsrt_pick *out)
 {
     out->variant = p->entry[e].variant;
     out->how = how;
@@ -212,8 +212,8 @@ static void scan(struct search *s, const struct wsrt_f_group *g)
 }
 
 /* The entries with the same types, or NULL. */
-static const struct wsrt_f_group *find_group(const struct wsrt_pack *p,
-                                             const int64_t *axes)
+const struct wsrt_f_group *wsrt__find_group(const struct wsrt_pack *p,
+                                            const int64_t *axes)
 {
     for (uint32_t i = 0; i < p->count[WSRT_S_GROUPS]; i++) {
         const int64_t *b = p->shape + (size_t)p->group[i].first * p->naxis;
@@ -230,7 +230,7 @@ static const struct wsrt_f_group *find_group(const struct wsrt_pack *p,
 static int pick_nearest(const struct wsrt_pack *p, const int64_t *axes,
                         struct wsrt_pick *out)
 {
-    const struct wsrt_f_group *g = find_group(p, axes);
+    const struct wsrt_f_group *g = wsrt__find_group(p, axes);
     struct search s;
 
     if (!g)
@@ -255,7 +255,7 @@ static int pick_nearest(const struct wsrt_pack *p, const int64_t *axes,
         if (s.best == WSRT_NONE)
             return WSRT_ENONE;
     }
-    take_entry(p, s.best, WSRT_NEAREST, (uint32_t)s.best_distance, out);
+    wsrt__take_entry(p, s.best, WSRT_NEAREST, (uint32_t)s.best_distance, out);
     return WSRT_OK;
 }
 
@@ -282,19 +282,21 @@ static int pick(const struct wsrt_pack *p, const int64_t *axes, uint64_t hash,
                 struct wsrt_pick *out)
 {
     uint32_t e = wsrt__find_entry(p, axes, hash);
+    int rc;
 
     /* Every entry was checked when the pack was opened, also its shape. */
     if (e != WSRT_NONE) {
-        take_entry(p, e, WSRT_EXACT, 0, out);
+        wsrt__take_entry(p, e, WSRT_EXACT, 0, out);
         return WSRT_OK;
     }
     if (wsrt__axes_check(p, axes))
         return WSRT_EARG;
     if (!wsrt__requires_hold(p, axes))
         return WSRT_ENONE;
-    if (pick_nearest(p, axes, out) == WSRT_OK)
-        return WSRT_OK;
-    return pick_default(p, axes, out);
+    rc = wsrt__pick_model(p, axes, out);
+    if (rc == WSRT_EARG) /* there is none */
+        rc = pick_nearest(p, axes, out);
+    return rc == WSRT_OK ? rc : pick_default(p, axes, out);
 }
 
 int wsrt_pick(const struct wsrt_pack *p, const int64_t *axes,
@@ -335,6 +337,6 @@ int wsrt_entry(const struct wsrt_pack *p, uint32_t entry, struct wsrt_pick *out)
 {
     if (!p || !out || entry >= p->count[WSRT_S_ENTRIES])
         return WSRT_EARG;
-    take_entry(p, entry, WSRT_EXACT, 0, out);
+    wsrt__take_entry(p, entry, WSRT_EXACT, 0, out);
     return WSRT_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "core/trial.h"
 #include "wsrt.h"
+#include "wsrt_wave.h"
 
 struct ws__pack_entry {
     const struct ws__workload *workload;
@@ -33,6 +34,38 @@ struct ws__pack_binary {
     const char *family, *target; /* "cuda", "sm_90" */
 };
 
+/* A candidate of a model: the constants of its formula, and how much less than
+ * the default's its predicted time must be, log2 with WSRT_WAVE_Q bits behind
+ * the point. */
+struct ws__pack_form {
+    struct ws__candidate candidate;
+    struct wsrt_wave_form form;
+    int64_t resident_blocks; /* that name in the coordinates */
+    int32_t margin;
+};
+
+/*
+ * What predicts times for the shapes with these types. Coordinates are whole
+ * numbers over axes, parameters, device variables and resident_blocks, in the
+ * scope of their kernel. The defaults of the kernels that have candidates here
+ * must be among them, where they may run on the device.
+ */
+struct ws__pack_model {
+    int64_t type[WS__MAX_AXES]; /* of the type axes; by axis */
+    const struct ws__pack_form *form;
+    size_t nform;                    /* at most WSRT_MAX_FORMS, each once */
+    const struct wsrt_wave_law *law; /* by kernel of the content */
+    struct ws__expr *const *const *coord; /* the same: WSRT_NWAVE each; NULL: */
+    int64_t coord_default[WSRT_NWAVE];
+    /* The sizes for which the choice is compiled, by axis; 0, 0: as far as the
+     * kernels are made for. */
+    int64_t lo[WS__MAX_AXES], hi[WS__MAX_AXES];
+    size_t portfolio; /* candidates that are kept; 0: 64 */
+    size_t nodes;     /* of the decision structure; 0: 901 */
+    size_t shapes;    /* that it is made from; 0: 60000 */
+    size_t points;    /* shapes on which losses are looked for; 0: 20000 */
+};
+
 struct ws__pack_content {
     const struct ws__op *op;
     const struct ws__kernel *kernel; /* those that entries index */
@@ -51,6 +84,8 @@ struct ws__pack_content {
      * images are kept once. */
     const struct ws__pack_binary *binary;
     size_t nbinary;
+    const struct ws__pack_model *model; /* of different types each */
+    size_t nmodel;
 };
 
 /*
@@ -63,6 +98,11 @@ struct ws__pack_content {
  * whole or not at all; it is opened and checked by the runtime before it gets
  * its name.
  *
+ * Of a model's candidates those are kept that are worth it, the defaults in
+ * any case, and its choice over the ranges is compiled into a tree; how much
+ * either loses by the model's own numbers is measured and stated. Binaries of
+ * candidates that were not kept are left out.
+ *
  * Errors: WS_ESPEC (what cannot be in a pack, at its place in the
  * specification), WS_EINVAL, WS_ELIMIT, WS_ENOMEM, those of files.
  */
@@ -71,5 +111,8 @@ int ws__pack_write(struct ws_ctx *ctx, const char *path,
 /* The bytes of the file, checked; freed by ws__free. */
 int ws__pack_image(struct ws_ctx *ctx, const struct ws__pack_content *c,
                    void **image, size_t *bytes);
+/* Which candidates of a model would be kept (keep: one for each form). */
+int ws__pack_portfolio(struct ws_ctx *ctx, const struct ws__pack_content *c,
+                       size_t model, bool *keep);
 
 #endif

@@ -70,6 +70,23 @@ static void add_axis(struct ws__pack_sections *m, const struct ws__axis *a)
     ws__pack_add(m, WSRT_S_AXES, &f, sizeof(f));
 }
 
+_Static_assert((int)WS__COUNTS_NONZERO == WSRT_COUNTS_NONZERO &&
+                   (int)WS__COUNTS_MAX == WSRT_COUNTS_MAX &&
+                   (int)WS__COUNTS_BLOCKS == WSRT_COUNTS_BLOCKS,
+               "kinds of counts are stored by number");
+
+static void add_counts(struct ws__pack_sections *m, const struct ws__op *op)
+{
+    for (size_t i = 0; i < op->naxis; i++) {
+        struct wsrt_f_counts f = {.axis = (uint32_t)i,
+                                  .kind = op->axis[i].counts,
+                                  .block = op->axis[i].counts_block};
+
+        if (op->axis[i].counts != WS__COUNTS_NO)
+            ws__pack_add(m, WSRT_S_COUNTS, &f, sizeof(f));
+    }
+}
+
 static void add_device(struct ws__pack_sections *m)
 {
     static const char *const text[] = {
@@ -195,79 +212,63 @@ static bool same_types(const struct ws__op *op, const struct ws__workload *a,
     return true;
 }
 
+/* The values of the variable axes; their high bits only if any has some. */
+static void add_shapes(struct ws__pack_sections *m)
+{
+    const struct ws__pack_content *c = m->plan->c;
+    const struct ws__op *op = c->op;
+    uint64_t wide = 0;
+
+    for (int high = 0; high < 2; high++)
+        for (size_t i = 0; i < c->nentry; i++)
+            for (size_t a = 0; a < op->naxis; a++) {
+                uint64_t v =
+                    (uint64_t)m->plan->item[i].entry->workload->axis[a];
+                uint32_t half = (uint32_t)(high ? v >> 32 : v);
+
+                if (op->axis[a].kind != WS__AXIS_VAR)
+                    continue;
+                if (!high || wide >> 32)
+                    ws__pack_add(m, high ? WSRT_S_SHAPEHIGH : WSRT_S_SHAPES,
+                                 &half, sizeof(half));
+                wide |= v;
+            }
+}
+
+static void add_group(struct ws__pack_sections *m,
+                      const struct wsrt_f_group *group)
+{
+    const struct ws__op *op = m->plan->c->op;
+    const struct ws__workload *w = m->plan->item[group->first].entry->workload;
+
+    for (size_t a = 0; a < op->naxis; a++)
+        if (op->axis[a].kind == WS__AXIS_TYPE)
+            ws__pack_add(m, WSRT_S_GROUPTYPES, &w->axis[a], sizeof(w->axis[a]));
+    ws__pack_add(m, WSRT_S_GROUPS, group, sizeof(*group));
+}
+
 static void add_entries(struct ws__pack_sections *m)
 {
     const struct ws__pack_content *c = m->plan->c;
     const struct ws__pack_item *item = m->plan->item;
-    const struct ws__op *op = c->op;
     struct wsrt_f_group group = {0, 0};
 
     for (size_t i = 0; i < c->nentry; i++) {
         const struct ws__workload *w = item[i].entry->workload;
-        struct wsrt_f_entry e = {.time_ns = item[i].entry->time_ns,
-                                 .default_ns = item[i].entry->default_ns,
+        struct wsrt_f_row row = {.time_ns = (float)item[i].entry->time_ns,
+                                 .default_ns = (float)item[i].entry->default_ns,
                                  .variant = item[i].variant};
 
-        ws__pack_add(m, WSRT_S_ENTRIES, &e, sizeof(e));
-        ws__pack_add(m, WSRT_S_SHAPES, w->axis, op->naxis * sizeof(w->axis[0]));
-        if (i && !same_types(op, item[i - 1].entry->workload, w)) {
-            ws__pack_add(m, WSRT_S_GROUPS, &group, sizeof(group));
+        ws__pack_add(m, WSRT_S_ENTRIES, &row, sizeof(row));
+        if (i && !same_types(c->op, item[i - 1].entry->workload, w)) {
+            add_group(m, &group);
             group = (struct wsrt_f_group){(uint32_t)i, 0};
         }
         group.n++;
     }
     if (group.n)
-        ws__pack_add(m, WSRT_S_GROUPS, &group, sizeof(group));
-    for (size_t a = 0; a < op->naxis; a++)
-        for (size_t i = 0; op->axis[a].kind == WS__AXIS_VAR && i < c->nentry;
-             i++) {
-            int32_t log = wsrt__log2(item[i].entry->workload->axis[a]);
-
-            ws__pack_add(m, WSRT_S_LOGS, &log, sizeof(log));
-        }
-}
-
-/* Puts every entry into a table of n places; false if one would lie too far
- * from where its search begins. */
-static bool fill_index(const struct ws__pack_plan *plan, uint32_t *index,
-                       size_t n)
-{
-    uint32_t naxis = (uint32_t)plan->c->op->naxis;
-
-    for (size_t i = 0; i < plan->c->nentry; i++) {
-        uint64_t hash =
-            wsrt__shape_hash(plan->item[i].entry->workload->axis, naxis);
-        size_t probe = 0;
-
-        while (probe < WSRT_MAX_PROBES && index[(hash + probe) & (n - 1)])
-            probe++;
-        if (probe == WSRT_MAX_PROBES)
-            return false;
-        index[(hash + probe) & (n - 1)] = (uint32_t)i + 1;
-    }
-    return true;
-}
-
-static int add_index(struct ws__pack_sections *m)
-{
-    size_t n = 2;
-
-    while (n < 2 * m->plan->c->nentry)
-        n *= 2;
-    for (; n <= (size_t)64 * WSRT_MAX_ENTRIES; n *= 2) {
-        uint32_t *index = ws__alloc(m->ctx, n, sizeof(*index));
-        bool ok;
-
-        if (!index)
-            return WS_ENOMEM;
-        ok = fill_index(m->plan, index, n);
-        if (ok)
-            ws__pack_add(m, WSRT_S_INDEX, index, n * sizeof(*index));
-        ws__free(m->ctx, index);
-        if (ok)
-            return 0;
-    }
-    return ws__fail(m->ctx, WS_ELIMIT, "the shapes cannot be indexed");
+        add_group(m, &group);
+    add_shapes(m);
 }
 
 static int add_texts(struct ws__pack_sections *m)
@@ -306,6 +307,7 @@ static int add_sections(struct ws__pack_sections *m)
     ws__pack_name(m, "");
     for (size_t i = 0; i < c->op->naxis; i++)
         add_axis(m, &c->op->axis[i]);
+    add_counts(m, c->op);
     add_device(m);
     for (size_t i = 0; i < c->op->nrequire; i++)
         ws__pack_program(m, WSRT_S_REQUIRES, WSRT_S_CODE, c->op->require[i]);
@@ -313,9 +315,9 @@ static int add_sections(struct ws__pack_sections *m)
         add_kernel(m, i);
     WS_TRY(add_variants(m));
     add_entries(m);
-    WS_TRY(add_index(m));
     WS_TRY(add_texts(m));
     WS_TRY(ws__pack_add_launching(m));
+    WS_TRY(ws__pack_add_models(m));
     for (size_t i = 0; i < WSRT_NSECTIONS; i++) {
         if (m->buf[i].failed == WS_ELIMIT)
             return ws__fail(m->ctx, WS_ELIMIT,

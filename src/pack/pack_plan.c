@@ -66,6 +66,13 @@ static int check_content(struct ws_ctx *ctx, const struct ws__pack_content *c)
 
     if (c->nkernel == 0)
         return ws__fail(ctx, WS_EINVAL, "a pack needs a kernel");
+    for (size_t i = 0; i < c->nmodel; i++)
+        if (!c->model[i].nform || c->model[i].nform > WSRT_MAX_FORMS ||
+            c->nmodel > WSRT_MAX_MODELS)
+            return ws__fail(
+                ctx, WS_ELIMIT,
+                "a model of %zu candidates, of 1 to %d are possible",
+                c->model[i].nform, WSRT_MAX_FORMS);
     if (c->nkernel > WSRT_MAX_KERNELS || c->nentry > WSRT_MAX_ENTRIES)
         return ws__fail(ctx, WS_ELIMIT,
                         "%zu kernels and %zu workloads are too many for a pack",
@@ -111,24 +118,33 @@ static int check_shape(struct ws_ctx *ctx, const struct ws__op *op,
 
 static bool is_time(double ns)
 {
-    return isfinite(ns) && !signbit(ns);
+    return isfinite((float)ns) && !signbit(ns);
+}
+
+static int check_candidate(struct ws_ctx *ctx, const struct ws__pack_content *c,
+                           const struct ws__candidate *v)
+{
+    const struct ws__kernel *k;
+
+    if (v->kernel >= c->nkernel)
+        return ws__fail(ctx, WS_EINVAL, "a config without a kernel");
+    k = &c->kernel[v->kernel];
+    if (v->config.n != k->nparam)
+        return ws__fail(ctx, WS_EINVAL, "config is not of kernel '%s'",
+                        k->name);
+    for (size_t i = 0; i < k->nparam; i++)
+        if (v->config.at[i] >= k->param[i].nvalue)
+            return ws__fail(ctx, WS_EINVAL, "config is not of kernel '%s'",
+                            k->name);
+    return 0;
 }
 
 static int check_entry(struct ws_ctx *ctx, const struct ws__pack_content *c,
                        const struct ws__pack_entry *e)
 {
-    const struct ws__kernel *k;
-
-    if (!e->workload || e->candidate.kernel >= c->nkernel)
-        return ws__fail(ctx, WS_EINVAL, "entry without workload or kernel");
-    k = &c->kernel[e->candidate.kernel];
-    if (e->candidate.config.n != k->nparam)
-        return ws__fail(ctx, WS_EINVAL, "config is not of kernel '%s'",
-                        k->name);
-    for (size_t i = 0; i < k->nparam; i++)
-        if (e->candidate.config.at[i] >= k->param[i].nvalue)
-            return ws__fail(ctx, WS_EINVAL, "config is not of kernel '%s'",
-                            k->name);
+    if (!e->workload)
+        return ws__fail(ctx, WS_EINVAL, "entry without workload");
+    WS_TRY(check_candidate(ctx, c, &e->candidate));
     if (!is_time(e->time_ns) || !is_time(e->default_ns))
         return ws__fail(ctx, WS_EINVAL, "workload '%s' has a time of %g ns",
                         e->workload->name,
@@ -357,6 +373,21 @@ static int compare_given(const void *pa, const void *pb)
     return order ? order : (a->binary > b->binary) - (a->binary < b->binary);
 }
 
+/* A candidate of a model, then, that is not kept. */
+static bool is_form(const struct ws__pack_content *c,
+                    const struct ws__candidate *v)
+{
+    for (size_t i = 0; i < c->nmodel; i++)
+        for (size_t k = 0; k < c->model[i].nform; k++) {
+            const struct ws__candidate *f = &c->model[i].form[k].candidate;
+
+            if (f->kernel == v->kernel && ws__config_eq(&f->config, &v->config))
+                return true;
+        }
+    return false;
+}
+
+/* variant: WSRT_NONE for one that is left out. */
 static int check_binary(struct ws_ctx *ctx, const struct ws__pack_plan *plan,
                         const struct ws__pack_binary *b, uint32_t *variant)
 {
@@ -370,47 +401,117 @@ static int check_binary(struct ws_ctx *ctx, const struct ws__pack_plan *plan,
             *variant = i;
             return 0;
         }
+    if (is_form(plan->c, &b->candidate)) {
+        *variant = WSRT_NONE;
+        return 0;
+    }
     return ws__fail(ctx, WS_EINVAL, "binary of a config that is no variant");
 }
 
 static int order_binaries(struct ws_ctx *ctx, struct ws__pack_plan *plan)
 {
     const struct ws__pack_content *c = plan->c;
+    size_t n = 0;
 
     plan->code = ws__alloc(ctx, c->nbinary + 1, sizeof(*plan->code));
     if (!plan->code)
         return WS_ENOMEM;
     for (size_t i = 0; i < c->nbinary; i++) {
-        struct ws__pack_code *code = &plan->code[i];
+        struct ws__pack_code *code = &plan->code[n];
 
         code->binary = &c->binary[i];
+        code->nkey = 0;
         WS_TRY(check_binary(ctx, plan, code->binary, &code->variant));
+        if (code->variant == WSRT_NONE)
+            continue;
+        n++;
         for (size_t a = 0; a < c->op->naxis; a++)
             if (ws__pack_is_key(c->op,
                                 &c->kernel[code->binary->candidate.kernel], a))
                 code->key[code->nkey++] = code->binary->workload->axis[a];
     }
-    qsort(plan->code, c->nbinary, sizeof(*plan->code), compare_given);
-    for (size_t i = 0; i < c->nbinary; i++)
+    qsort(plan->code, n, sizeof(*plan->code), compare_given);
+    for (size_t i = 0; i < n; i++)
         if (!plan->ncode ||
             compare_codes(&plan->code[plan->ncode - 1], &plan->code[i]))
             plan->code[plan->ncode++] = plan->code[i];
     return 0;
 }
 
+/* A candidate of a model may run on the device; what depends on the shape is
+ * asked for each shape. */
+static int check_form(struct ws_ctx *ctx, const struct ws__pack_plan *plan,
+                      const struct ws__pack_form *f)
+{
+    const struct ws__pack_content *c = plan->c;
+    const struct ws__kernel *k;
+    union wsrt_value vars[WS__MAX_SLOTS];
+
+    WS_TRY(check_candidate(ctx, c, &f->candidate));
+    if (f->margin < 0)
+        return ws__fail(ctx, WS_EINVAL, "candidate with a margin below 0");
+    k = &c->kernel[f->candidate.kernel];
+    fill_slots(c, &f->candidate, NULL, vars);
+    for (size_t i = 0; i < k->nconstraint; i++)
+        if (!k->constraint[i].needs_axes && !k->constraint[i].prune &&
+            ws__expr_test(k->constraint[i].expr, vars) != 1)
+            return ws__fail_at(ctx, WS_ESPEC, &k->constraint[i].expr->loc,
+                               "constraint '%s' does not hold for a candidate "
+                               "of the model",
+                               k->constraint[i].expr->text);
+    return 0;
+}
+
+static int add_model(struct ws_ctx *ctx, struct ws__pack_plan *plan, size_t i)
+{
+    const struct ws__pack_model *m = &plan->c->model[i];
+    const struct ws__pack_choice *choice = &plan->choice[i];
+    uint32_t *variant = ws__alloc(ctx, choice->nkeep + 1, sizeof(*variant));
+
+    if (!variant)
+        return WS_ENOMEM;
+    plan->form_variant[i] = variant;
+    for (size_t k = 0; k < choice->nkeep; k++) {
+        const struct ws__pack_form *f = &m->form[choice->keep[k]];
+
+        WS_TRY(check_form(ctx, plan, f));
+        WS_TRY(add_variant(ctx, plan, &f->candidate, &variant[k]));
+        for (size_t j = 0; j < k; j++)
+            if (variant[j] == variant[k])
+                return ws__fail(ctx, WS_EINVAL,
+                                "a model has the same candidate twice");
+    }
+    return 0;
+}
+
+static int add_models(struct ws_ctx *ctx, struct ws__pack_plan *plan)
+{
+    size_t n = plan->c->nmodel;
+
+    plan->form_variant = ws__alloc(ctx, n + 1, sizeof(*plan->form_variant));
+    if (!plan->form_variant)
+        return WS_ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        WS_TRY(add_model(ctx, plan, i));
+    return 0;
+}
+
 int ws__pack_plan_make(struct ws_ctx *ctx, const struct ws__pack_content *c,
+                       const struct ws__pack_choice *choice,
                        struct ws__pack_plan *out)
 {
     int rc;
 
     memset(out, 0, sizeof(*out));
     out->c = c;
+    out->choice = choice;
     WS_TRY_DONE(check_content(ctx, c));
     for (size_t i = 0; i < c->nentry; i++)
         WS_TRY_DONE(check_entry(ctx, c, &c->entry[i]));
     WS_TRY_DONE(make_ranges(ctx, out));
     WS_TRY_DONE(add_defaults(ctx, out));
     WS_TRY_DONE(order_entries(ctx, out));
+    WS_TRY_DONE(add_models(ctx, out));
     WS_TRY_DONE(order_binaries(ctx, out));
     return 0;
 done:
@@ -420,6 +521,9 @@ done:
 
 void ws__pack_plan_clear(struct ws_ctx *ctx, struct ws__pack_plan *plan)
 {
+    for (size_t i = 0; plan->form_variant && i < plan->c->nmodel; i++)
+        ws__free(ctx, plan->form_variant[i]);
+    ws__free(ctx, plan->form_variant);
     ws__free(ctx, plan->variant);
     ws__free(ctx, plan->item);
     ws__free(ctx, plan->dflt);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "pack/t_pack_sample.h"
+#include "pack/t_pack_gemm.h"
 
 struct fixture {
     struct ws_ctx *ctx;
@@ -335,6 +335,138 @@ static void no_plan(void **state)
     ws__free(f->ctx, image);
 }
 
+static void model_refused(struct ws_ctx *ctx, struct gemm *g, int code,
+                          const char *word)
+{
+    void *image;
+    size_t bytes;
+
+    assert_int_equal(ws__pack_image(ctx, &g->s.content, &image, &bytes), code);
+    assert_null(image);
+    if (!strstr(ws_ctx_error(ctx)->message, word))
+        fail_msg("'%s' is not in: %s", word, ws_ctx_error(ctx)->message);
+}
+
+static void bad_models(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__pack_form keep;
+    struct ws__expr *e;
+    struct gemm g;
+
+    (void)state;
+    assert_int_equal(gemm_make(ctx, &g, 4, 20), 0);
+    gemm_small(&g);
+    keep = g.form[0];
+    g.form[0] = g.form[1];
+    model_refused(ctx, &g, WS_EINVAL, "same candidate twice");
+    g.form[0] = keep;
+    g.form[0].candidate.config.at[0] = 99;
+    model_refused(ctx, &g, WS_EINVAL, "config");
+    g.form[0].candidate.kernel = 7;
+    model_refused(ctx, &g, WS_EINVAL, "kernel");
+    g.form[0] = keep;
+    g.form[3].margin = -1;
+    model_refused(ctx, &g, WS_EINVAL, "margin");
+    g.form[3].margin = 1;
+    g.model[0].nform = 2; /* the default is not among the first two */
+    model_refused(ctx, &g, WS_EINVAL, "lacks the default of kernel 'tiled'");
+    g.model[0].nform = 0;
+    model_refused(ctx, &g, WS_ELIMIT, "0 candidates");
+    g.model[0].nform = 20;
+    g.model[1] = g.model[0];
+    g.s.content.nmodel = 2;
+    model_refused(ctx, &g, WS_EINVAL, "same types");
+    g.s.content.nmodel = 1;
+    assert_int_equal(sample_expr(ctx, &g.s, &g.s.kernel[0].scope, "int(M / BM)",
+                                 WS__INT, &e),
+                     0);
+    g.coord[0][WSRT_W_STORE] = e;
+    model_refused(ctx, &g, WS_ESPEC, "'int(M / BM)' uses floats");
+    assert_int_equal(sample_expr(ctx, &g.s, &g.s.kernel[0].scope, "BM - 1000",
+                                 WS__INT, &e),
+                     0);
+    g.coord[0][WSRT_W_STORE] = e;
+    model_refused(ctx, &g, WS_ESPEC, "coordinate 'BM - 1000' is -");
+    g.coord[0][WSRT_W_STORE] = NULL;
+    g.form[2].candidate.config.at[0] = 4; /* 256 x 256 */
+    g.form[2].candidate.config.at[1] = 3;
+    assert_int_equal(sample_compile(ctx, &g.s, &g.s.kernel[0].scope,
+                                    "BM * BN <= 32768",
+                                    &g.s.kernel[0].constraint[0].expr),
+                     0);
+    model_refused(ctx, &g, WS_ESPEC, "does not hold for a candidate");
+    gemm_free(&g);
+    ws_ctx_free(ctx);
+}
+
+/* Two models, given in the wrong order; each decides for its types. Equal
+ * content gives equal bytes, and the portfolio is what is asked for alone. */
+static void two_models(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct wsrt_explanation e;
+    int64_t axes[WS__MAX_AXES] = {50, 80, 700, WS__DT_BF16};
+    bool keep[WSRT_MAX_FORMS];
+    struct wsrt_pack *p;
+    size_t bytes, again, kept = 0;
+    void *image, *second;
+    struct gemm g;
+
+    (void)state;
+    assert_int_equal(gemm_make(ctx, &g, 4, 64), 0);
+    gemm_small(&g);
+    g.model[1] = g.model[0];
+    g.model[0].type[GEMM_T] = WS__DT_BF16;
+    g.model[0].portfolio = 5;
+    g.s.content.nmodel = 2;
+    assert_int_equal(ws__pack_image(ctx, &g.s.content, &image, &bytes), 0);
+    assert_int_equal(ws__pack_image(ctx, &g.s.content, &second, &again), 0);
+    assert_int_equal(bytes, again);
+    assert_memory_equal(image, second, bytes);
+    assert_int_equal(wsrt_open_memory(image, bytes, &p, NULL, 0), WSRT_OK);
+    assert_int_equal(wsrt_explain(p, axes, &e), WSRT_OK);
+    assert_int_equal(e.model, 1);
+    assert_true(e.portfolio <= 5 && e.considered == g.model[0].nform);
+    axes[GEMM_T] = WS__DT_F16;
+    assert_int_equal(wsrt_explain(p, axes, &e), WSRT_OK);
+    assert_int_equal(e.model, 0);
+    assert_true(e.portfolio > 5);
+    assert_int_equal(ws__pack_portfolio(ctx, &g.s.content, 1, keep), 0);
+    for (size_t i = 0; i < g.model[1].nform; i++)
+        kept += keep[i];
+    assert_int_equal(kept, e.portfolio);
+    wsrt_close(p);
+    ws__free(ctx, image);
+    ws__free(ctx, second);
+    gemm_free(&g);
+    ws_ctx_free(ctx);
+}
+
+static int write_model(struct ws_ctx *ctx, void *user)
+{
+    struct gemm g;
+    int rc = gemm_make(ctx, &g, 3, 12);
+
+    gemm_small(&g);
+    if (rc == 0)
+        rc = ws__pack_write(ctx, user, &g.s.content);
+    gemm_free(&g);
+    return rc;
+}
+
+static void no_memory_for_models(void **state)
+{
+    char dir[] = "/tmp/t_pack.XXXXXX", path[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/p", dir);
+    assert_true(t_torture(write_model, path) > 100);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 static void no_memory(void **state)
 {
     char dir[] = "/tmp/t_pack.XXXXXX", path[64];
@@ -460,6 +592,9 @@ int main(void)
         TEST(floats_in_guards),
         TEST(bad_arguments),
         cmocka_unit_test(no_memory),
+        cmocka_unit_test(bad_models),
+        cmocka_unit_test(two_models),
+        cmocka_unit_test(no_memory_for_models),
         TEST(blobs_are_kept),
         TEST(binaries),
         TEST(bad_binaries),

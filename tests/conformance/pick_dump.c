@@ -1,6 +1,7 @@
 /*
  * pick_dump.c: writes down what the runtime decides: for every pack named on
- * the command line, for every entry and for many shapes around the entries.
+ * the command line, for every entry and for many shapes around the entries,
+ * with what is predicted for them.
  * It knows the public header only, so it is compiled against the runtime
  * under other flags and against the amalgamated file, and the outputs are
  * compared.
@@ -11,7 +12,7 @@
 
 #include "wsrt.h"
 
-#define SHAPES_AN_ENTRY 200
+#define SHAPES 6000 /* of each pack */
 
 static uint64_t next(uint64_t *state)
 {
@@ -23,6 +24,7 @@ static void dump_pick(const struct wsrt_pack *p, struct wsrt_memo *memo,
                       const int64_t *axes)
 {
     struct wsrt_pick pick, again;
+    struct wsrt_explanation e;
     int rc = wsrt_pick(p, axes, &pick);
 
     for (uint32_t a = 0; a < wsrt_axis_count(p); a++)
@@ -33,9 +35,14 @@ static void dump_pick(const struct wsrt_pack *p, struct wsrt_memo *memo,
     }
     if (wsrt_pick_memo(p, memo, axes, &again) || again.entry != pick.entry)
         printf("memo differs ");
-    printf("%u %d %u %u %.17g %.17g\n", (unsigned)pick.variant, (int)pick.how,
+    if (wsrt_explain(p, axes, &e) || e.pick.variant != pick.variant)
+        printf("explanation differs ");
+    printf("%u %d %u %u %.17g %.17g", (unsigned)pick.variant, (int)pick.how,
            (unsigned)pick.entry, (unsigned)pick.distance, pick.time_ns,
            pick.default_ns);
+    printf(" %u %u %" PRId32 " %" PRId32 " %" PRId32 "\n", (unsigned)e.cell,
+           (unsigned)e.runner_up, e.log2_ns, e.dflt_log2_ns,
+           e.runner_up_log2_ns);
 }
 
 /* Another value of the axis: scaled, so that sizes of all magnitudes occur. */
@@ -56,6 +63,7 @@ static int64_t other(uint64_t *state, int64_t v)
 static void dump(const struct wsrt_pack *p)
 {
     static struct wsrt_memo memo;
+    uint32_t each = SHAPES / (wsrt_entry_count(p) + 1);
     uint64_t state = 1;
 
     for (uint32_t e = 0; e < wsrt_entry_count(p); e++) {
@@ -63,7 +71,7 @@ static void dump(const struct wsrt_pack *p)
         const int64_t *tuned = wsrt_entry_axes(p, e);
 
         dump_pick(p, &memo, tuned);
-        for (int i = 0; i < SHAPES_AN_ENTRY; i++) {
+        for (uint32_t i = 0; i < each; i++) {
             /* Two axes change; a constant one that does is refused. */
             memcpy(axes, tuned, wsrt_axis_count(p) * sizeof(*axes));
             for (int k = 0; k < 2; k++) {

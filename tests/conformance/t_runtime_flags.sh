@@ -6,7 +6,8 @@ cd "${WS_ROOT:-$(dirname "$0")/../..}" || exit 1
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 packs="tests/fuzz/corpus/pack/one tests/fuzz/corpus/pack/few \
-tests/fuzz/corpus/pack/many"
+tests/fuzz/corpus/pack/many tests/fuzz/corpus/pack/rows \
+tests/fuzz/corpus/pack/model"
 failed=0
 ok() { echo "ok $1"; }
 not_ok() { echo "not ok $1"; failed=1; sed 's/^/# /' "$tmp/log" | head -n 20; }
@@ -28,10 +29,12 @@ same() { # name of output, compiler, flags...
 }
 
 check runtime_flags_base dump base gcc -O2
-# Exact, nearest, default and refused shapes all occur, many of each.
+# Exact, nearest, default, the model's, the formula's and refused shapes all
+# occur, many of each.
 enough() {
-    awk 'NF > 6 {n[$6]++} NF == 5 {n[$5]++} /memo/ {bad = 1}
+    awk 'NF > 6 {n[$6]++} NF == 5 {n[$5]++} /differs/ {bad = 1}
         END {exit bad || !(n[1] > 50 && n[2] > 500 && n[3] > 10 &&
+        n[4] > 500 && n[5] > 500 &&
         n[-5] > 500 && n[-6] > 50)}' "$tmp/base.txt"
 }
 check runtime_flags_cover enough
@@ -39,21 +42,37 @@ check runtime_flags_Os_fast_math same fast gcc -Os -ffast-math
 check runtime_flags_O0 same plain gcc -O0
 check runtime_flags_O3_native same native gcc -O3 -march=native -ffast-math
 check runtime_flags_unsigned_char same chars gcc -O1 -funsigned-char
+# Multiplications and additions in one, and not, where the processor can.
+fused() { # name, compiler
+    if grep -qw fma /proc/cpuinfo; then
+        check "$1_fma" same fma "$2" -O3 -ffast-math -mfma -mavx2
+        check "$1_no_fma" same no_fma "$2" -O3 -ffast-math -mno-fma
+    else
+        echo "# SKIP $1_fma: the processor has none"
+    fi
+}
+fused runtime_flags_gcc gcc
 if command -v clang >/dev/null; then
     check runtime_flags_clang same clang clang -O3 -ffast-math
+    check runtime_flags_clang_O0 same clang0 clang -O0
+    fused runtime_flags_clang clang
 else
     echo "# SKIP no clang"
 fi
 
-amalgam() {
-    tools/amalgamate "$tmp/one" &&
-        gcc -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wundef -Werror -O2 \
-            -I"$tmp/one" "$tmp/one/wsrt.c" tests/conformance/pick_dump.c -lm \
-            -o "$tmp/dump_one" &&
+tools/amalgamate "$tmp/one"
+amalgam() { # compiler, flags...
+    "$@" -std=c11 -pedantic -Wall -Wextra -Wshadow -Wundef -Werror \
+        -I"$tmp/one" "$tmp/one/wsrt.c" tests/conformance/pick_dump.c -lm \
+        -o "$tmp/dump_one" &&
         "$tmp/dump_one" $packs >"$tmp/one.txt" &&
         cmp "$tmp/base.txt" "$tmp/one.txt"
 }
-check runtime_amalgam_picks amalgam
+for cc in gcc clang; do
+    command -v $cc >/dev/null || continue
+    check "runtime_amalgam_${cc}_O0" amalgam $cc -O0
+    check "runtime_amalgam_${cc}_O3" amalgam $cc -O3 -ffast-math
+done
 # Only the public names are visible in it.
 amalgam_hides() {
     gcc -std=c11 -O2 -shared -fPIC -I"$tmp/one" "$tmp/one/wsrt.c" \
