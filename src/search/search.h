@@ -27,6 +27,8 @@ struct ws__problem_space {
     size_t nworkload;
     struct ws__space *const *spaces;
     uint64_t seed;
+    uint64_t budget;                   /* of screening trials; 0: unknown */
+    const struct ws__identity *device; /* NULL: unknown */
     /* The resource filter: 1 fits, 0 not, WS__FITS_MISSED: the evaluator has
      * no answer. Deterministic. */
     int (*fits)(void *user, const struct ws__candidate *c, uint32_t workload);

@@ -1,6 +1,6 @@
 """Wavesmith beside its peers: prints a page in Markdown.
 
-    bench_peers.py --build DIR --venv DIR [--repeats N] [--only space|search]
+    bench_peers.py --build DIR --venv DIR [--repeats N] [--only space|search|reach]
 
 Every figure is a median of fresh processes, ours and theirs in turn on the same
 machine, so only ratios within one run mean anything. Counts of valid configs
@@ -17,6 +17,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+import reach
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SPACES = ["convolution", "convolution_milo", "dedispersion_milo", "gemm_milo",
@@ -202,7 +204,8 @@ def machine(args):
         [os.path.join(args.venv, "bin/python"), "-m", "pip", "list",
          "--format=freeze", "--disable-pip-version-check"],
         stdout=subprocess.PIPE, text=True).stdout.split()
-    wanted = ("kernel_tuner", "python-constraint2", "numpy", "scipy")
+    wanted = ("kernel_tuner", "python-constraint2", "numpy", "scipy",
+              "scikit-learn")
     ours = subprocess.run([os.path.join(args.build, "wavesmith"), "--version"],
                           stdout=subprocess.PIPE, text=True).stdout.strip()
     print(f"Machine: {os.cpu_count()} processors ({model}). "
@@ -217,17 +220,23 @@ def main():
     parser.add_argument("--venv", required=True)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--only", choices=["space", "search"])
+    parser.add_argument("--only", choices=["space", "search", "reach"])
+    parser.add_argument("--space", action="append", choices=reach.SPACES,
+                        help="of the table of evaluations; several")
+    parser.add_argument("--jobs", type=int, default=1,
+                        help="runs at once, where nothing is timed")
     args = parser.parse_args()
     if not os.path.exists(os.path.join(data_dir(), "T1_pnpoly.json")):
         print(f"bench-peers: skipped: no files in {data_dir()}")
         return
     machine(args)
-    if args.only != "search":
+    if args.only in (None, "space"):
         space_table(args)
         memory_table(args)
-    if args.only != "space":
+    if args.only in (None, "search"):
         search_tables(args)
+    if args.only in (None, "reach"):
+        reach.tables(args, data_dir())
 
 
 main()
