@@ -25,7 +25,8 @@
 
 struct row {
     struct ws__hash key;
-    uint64_t build_ns;
+    struct ws__resources res;
+    uint32_t mhz;
     size_t sample, nsample; /* place in `samples` */
     const char *reason;     /* in the arena, or NULL */
     enum ws__verdict verdict;
@@ -286,7 +287,11 @@ static int take_result(void *user, const struct ws__result *res)
 {
     struct reading *rd = user;
     struct row row = {.key = config_key(0, res->workload, &res->config),
-                      .build_ns = res->build_ns,
+                      .res = {.build_ns = res->build_ns,
+                              .blocks_per_unit = res->blocks_per_unit,
+                              .registers = res->registers,
+                              .spill_bytes = res->spill_bytes},
+                      .mhz = res->mhz,
                       .verdict = res->verdict,
                       .nsample = res->nsample,
                       .effort = WS__CONFIRM,
@@ -357,7 +362,8 @@ int ws__recordings_add_trial(struct ws__recordings *r,
                              const struct ws__trial *t)
 {
     struct row row = {.key = content_key(t->candidate_hash, t->workload_hash),
-                      .build_ns = t->res.build_ns,
+                      .res = t->res,
+                      .mhz = t->mhz,
                       .verdict = t->verdict,
                       .nsample = t->verdict == WS__V_OK ? t->nsample : 0,
                       .effort = t->effort};
@@ -458,7 +464,8 @@ static int answer_one(struct ws__recordings *r, const struct ws__question *q,
     out->effort = q->effort;
     out->did = done_for(row->verdict);
     out->verdict = row->verdict;
-    out->res.build_ns = row->build_ns;
+    out->res = row->res;
+    out->mhz = row->mhz;
     out->inner = 1;
     out->workload_hash = workload_hash(r, q->workload);
     if (!r->kernel[c->kernel].source)
