@@ -33,7 +33,7 @@ enum cli_kind {
     CLI_TEXT,   /* const char * */
     CLI_U64,    /* uint64_t */
     CLI_TIME,   /* uint64_t ns, from "90s", "5m", "1h", "250ms" */
-    CLI_BUDGET, /* struct cli_budget, from "80" (trials) or a time */
+    CLI_BUDGET, /* struct cli_budget, from "80" (trials), "2%", or a time */
     CLI_LIST,   /* struct cli_list: each time it is given, one more */
     CLI_KERNEL, /* struct cli_kernels; may be given several times */
     CLI_GROUP   /* a heading in the help */
@@ -41,6 +41,7 @@ enum cli_kind {
 
 struct cli_budget {
     uint64_t trials, ns;
+    double share; /* of what could be tried */
 };
 
 struct cli_list {
@@ -78,7 +79,7 @@ struct cli_cmd {
 
 extern const struct cli_cmd cli_cmd_devices, cli_cmd_space, cli_cmd_check,
     cli_cmd_tune, cli_cmd_bench, cli_cmd_pick, cli_cmd_trials, cli_cmd_init,
-    cli_cmd_compile;
+    cli_cmd_compile, cli_cmd_model;
 
 /*
  * Parses argv[1..]: options of `opts` (ends with name NULL) and the common
@@ -115,6 +116,11 @@ const char *cli_time(double ns);
  * code, the error reported. */
 int cli_pack_axes(struct cli *c, const struct wsrt_pack *p, const char **word,
                   int n, int64_t *axes);
+/* A shape, and a variant's parameters, by name. */
+json_t *cli_axes_json(const struct wsrt_pack *p, const int64_t *axes);
+json_t *cli_params_json(const struct wsrt_pack *p, uint32_t variant);
+/* Prints the tables of a pack: format "header" or "json"; an exit code. */
+int cli_export(struct cli *c, const struct wsrt_pack *p, const char *format);
 /* A terminal's width, or 0 if standard error is none. */
 int cli_columns(void);
 

@@ -7,6 +7,7 @@
  */
 #include "cli.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -306,6 +307,21 @@ int cli_open(struct cli *c, const char *path, const char *workloads,
     return ws_spec_open_with(c->ctx, &o, out) < 0 ? cli_error(c) : EXIT_DONE;
 }
 
+/* "2%", "0.5%": above 0, at most all. */
+static bool parse_percent(const char *v, double *share)
+{
+    char *end;
+    double x;
+
+    if (!isdigit((unsigned char)*v))
+        return false;
+    x = strtod(v, &end);
+    if (strcmp(end, "%") || !(x > 0) || x > 100)
+        return false;
+    *share = x / 100;
+    return true;
+}
+
 static int store_value(struct cli *c, const struct cli_opt *o, const char *v)
 {
     struct cli_budget *b = o->into;
@@ -342,10 +358,14 @@ static int store_value(struct cli *c, const struct cli_opt *o, const char *v)
         if (parse_u64(v, &b->trials, &end) && !*end && b->trials)
             return -1;
         b->trials = 0;
+        if (parse_percent(v, &b->share))
+            return -1;
         if (parse_time(v, &b->ns))
             return -1;
-        return cli_usage(c, "a number of trials (80) or a time (90s, 5m)",
-                         "--%s: '%s' is no budget", o->name, v);
+        return cli_usage(
+            c,
+            "a number of trials (80), a share of all (2%), or a time (90s, 5m)",
+            "--%s: '%s' is no budget", o->name, v);
     }
 }
 

@@ -17,6 +17,10 @@ static const char *how_text(enum wsrt_how how)
         return "exact";
     case WSRT_NEAREST:
         return "nearest";
+    case WSRT_MODEL:
+        return "model";
+    case WSRT_FORMULA:
+        return "formula";
     default:
         return "default";
     }
@@ -75,17 +79,6 @@ static json_t *image_json(const struct wsrt_image *m)
     return j;
 }
 
-static json_t *params_json(const struct wsrt_pack *p, uint32_t variant)
-{
-    json_t *j = json_object();
-    uint32_t k = wsrt_variant_kernel(p, variant);
-
-    for (uint32_t i = 0; i < wsrt_param_count(p, k); i++)
-        json_object_set_new(j, wsrt_param_name(p, k, i),
-                            cli_text(wsrt_param_text(p, variant, i)));
-    return j;
-}
-
 static void print_axes(const struct wsrt_pack *p, const int64_t *axes)
 {
     for (uint32_t i = 0; i < wsrt_axis_count(p); i++) {
@@ -109,6 +102,46 @@ static void print_variant(const struct wsrt_pack *p, uint32_t variant)
                wsrt_param_text(p, variant, i));
 }
 
+/* What a model has to say, a line at a time. */
+static void print_reasons(const struct wsrt_pack *p, const int64_t *axes)
+{
+    struct wsrt_explanation e;
+    char text[4000];
+
+    if (wsrt_explain(p, axes, &e) != WSRT_OK || e.model == WSRT_NO_ENTRY)
+        return;
+    wsrt_explain_text(p, &e, text, sizeof(text));
+    for (char *line = text, *end; *line; line = end) {
+        end = line + strcspn(line, "\n");
+        printf("    %.*s\n", (int)(end - line), line);
+        end += *end != '\0';
+    }
+}
+
+static json_t *log2_json(int32_t log2)
+{
+    return log2 == WSRT_NO_LOG2 ? json_null() : cli_real(log2 / 1048576.0);
+}
+
+/* Logarithms to base 2 of ns, or of a ratio. */
+static json_t *reasons_json(const struct wsrt_explanation *e)
+{
+    json_t *j = json_object();
+
+    cli_put(j, "predicted_log2_ns", log2_json(e->log2_ns));
+    cli_put(j, "default_log2_ns", log2_json(e->dflt_log2_ns));
+    cli_put(j, "next_best_log2_ns", log2_json(e->runner_up_log2_ns));
+    cli_put(j, "margin_log2", log2_json(e->margin));
+    cli_put(j, "covered", json_boolean(e->covered));
+    cli_put(j, "asked", json_integer(e->asked));
+    cli_put(j, "portfolio", json_integer(e->portfolio));
+    cli_put(j, "considered", json_integer(e->considered));
+    cli_put(j, "shapes_checked", json_integer(e->points));
+    cli_put(j, "cells_lose_at_most_log2", log2_json(e->tree_worst));
+    cli_put(j, "portfolio_loses_at_most_log2", log2_json(e->portfolio_worst));
+    return j;
+}
+
 static void print(const struct wsrt_pack *p, const int64_t *axes,
                   const struct wsrt_pick *pick)
 {
@@ -123,23 +156,13 @@ static void print(const struct wsrt_pack *p, const int64_t *axes,
         print_axes(p, wsrt_entry_axes(p, pick->entry));
         printf(" (%.2f octaves away; measured there: %s)\n",
                (double)pick->distance / 65536.0, cli_time(pick->time_ns));
-    } else {
+    } else if (pick->how == WSRT_DEFAULT) {
         printf("\n  default: no tuned choice may run this shape\n");
+    } else {
+        printf("\n  %s\n", how_text(pick->how));
     }
+    print_reasons(p, axes);
     print_binary(p, axes, pick);
-}
-
-static json_t *axes_json(const struct wsrt_pack *p, const int64_t *axes)
-{
-    json_t *j = json_object();
-
-    for (uint32_t i = 0; i < wsrt_axis_count(p); i++) {
-        const char *t = wsrt_axis_value_text(p, i, axes[i]);
-
-        cli_put(j, wsrt_axis_name(p, i),
-                t ? cli_text(t) : json_integer(axes[i]));
-    }
-    return j;
 }
 
 static json_t *pick_json(const struct wsrt_pack *p, const int64_t *axes,
@@ -148,19 +171,23 @@ static json_t *pick_json(const struct wsrt_pack *p, const int64_t *axes,
     json_t *j = json_object();
     uint32_t k = wsrt_variant_kernel(p, pick->variant);
     const struct binary b = find_binary(p, axes, pick);
+    struct wsrt_explanation e;
 
-    cli_put(j, "shape", axes_json(p, axes));
+    cli_put(j, "shape", cli_axes_json(p, axes));
     cli_put(j, "kernel", cli_text(wsrt_kernel_name(p, k)));
     cli_put(j, "variant", json_integer(pick->variant));
-    cli_put(j, "parameters", params_json(p, pick->variant));
+    cli_put(j, "parameters", cli_params_json(p, pick->variant));
     cli_put(j, "how", cli_text(how_text(pick->how)));
     cli_put(j, "binary", b.have ? image_json(&b.image) : json_null());
     cli_put(j, "scratch_bytes",
             b.scratch_known ? json_integer((json_int_t)b.scratch_bytes)
                             : json_null());
-    if (pick->how == WSRT_DEFAULT)
+    if (wsrt_explain(p, axes, &e) == WSRT_OK && e.model != WSRT_NO_ENTRY)
+        cli_put(j, "model", reasons_json(&e));
+    if (pick->entry == WSRT_NO_ENTRY)
         return j;
-    cli_put(j, "tuned_shape", axes_json(p, wsrt_entry_axes(p, pick->entry)));
+    cli_put(j, "tuned_shape",
+            cli_axes_json(p, wsrt_entry_axes(p, pick->entry)));
     cli_put(j, "distance_octaves", cli_real((double)pick->distance / 65536.0));
     cli_put(j, "measured_ns", cli_real(pick->time_ns));
     cli_put(j, "default_ns", cli_real(pick->default_ns));
@@ -280,11 +307,11 @@ static json_t *users_json(const struct wsrt_pack *p, uint32_t image)
         if (!is_from(p, e, image, &pick))
             continue;
         j = json_object();
-        cli_put(j, "shape", axes_json(p, wsrt_entry_axes(p, e)));
+        cli_put(j, "shape", cli_axes_json(p, wsrt_entry_axes(p, e)));
         cli_put(j, "kernel",
                 cli_text(
                     wsrt_kernel_name(p, wsrt_variant_kernel(p, pick.variant))));
-        cli_put(j, "parameters", params_json(p, pick.variant));
+        cli_put(j, "parameters", cli_params_json(p, pick.variant));
         json_array_append_new(list, j);
     }
     return list;
@@ -318,10 +345,13 @@ static int list_binaries(struct cli *c, const struct wsrt_pack *p)
 static int run(struct cli *c, int argc, char **argv)
 {
     bool binaries = false;
-    const struct cli_opt opts[] = {{"binaries", NULL,
-                                    "list the binaries that the pack carries",
-                                    CLI_FLAG, &binaries},
-                                   {NULL, NULL, NULL, CLI_FLAG, NULL}};
+    const char *export = NULL;
+    const struct cli_opt opts[] = {
+        {"binaries", NULL, "list the binaries that the pack carries", CLI_FLAG,
+         &binaries},
+        {"export", "FORMAT", "print the pack's tables: header (C) or json",
+         CLI_TEXT, &export},
+        {NULL, NULL, NULL, CLI_FLAG, NULL}};
     const char *pos[1 + MAX_AXES];
     int64_t axes[MAX_AXES] = {0};
     struct wsrt_pack *p;
@@ -336,8 +366,11 @@ static int run(struct cli *c, int argc, char **argv)
         return cli_usage(c, "a pack is written by 'wavesmith tune --out'",
                          "cannot use '%s': %s", pos[0],
                          reason[0] ? reason : wsrt_status_text(rc));
-    rc = binaries ? list_binaries(c, p)
-                  : cli_pack_axes(c, p, pos + 1, npos - 1, axes);
+    if (export)
+        rc = cli_export(c, p, export);
+    else
+        rc = binaries ? list_binaries(c, p)
+                      : cli_pack_axes(c, p, pos + 1, npos - 1, axes);
     if (rc < 0)
         rc = answer(c, p, axes);
     wsrt_close(p);

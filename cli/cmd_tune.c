@@ -487,9 +487,11 @@ static int run(struct cli *c, int argc, char **argv)
         {"device", "D",
          "as 'wavesmith devices' names it; again for more of a model", CLI_LIST,
          &devices},
-        {"strategy", "S", "hill, random, grid (default hill)", CLI_TEXT,
-         &o.strategy},
-        {"budget", "N|TIME", "trials (default 100) or a time such as 90s",
+        {"strategy", "S",
+         "hill, wave, surrogate, anchors, random, grid (default hill)",
+         CLI_TEXT, &o.strategy},
+        {"budget", "N|N%|TIME",
+         "trials (default 100), a share of all, or a time such as 90s",
          CLI_BUDGET, &budget},
         {"workloads", "FILE", "the shapes, instead of the op's own", CLI_TEXT,
          &workloads},
@@ -530,6 +532,7 @@ static int run(struct cli *c, int argc, char **argv)
         return rc;
     o.budget_trials = budget.trials;
     o.budget_ns = budget.ns;
+    o.budget_share = budget.share;
     o.devices = devices.item;
     o.ndevice = devices.n;
     o.builders = (unsigned)builders;

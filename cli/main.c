@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 static const struct cli_cmd *const commands[] = {
-    &cli_cmd_devices, &cli_cmd_init,  &cli_cmd_compile,
-    &cli_cmd_space,   &cli_cmd_check, &cli_cmd_tune,
-    &cli_cmd_bench,   &cli_cmd_pick,  &cli_cmd_trials,
+    &cli_cmd_devices, &cli_cmd_init,  &cli_cmd_compile, &cli_cmd_space,
+    &cli_cmd_check,   &cli_cmd_tune,  &cli_cmd_bench,   &cli_cmd_pick,
+    &cli_cmd_trials,  &cli_cmd_model,
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 

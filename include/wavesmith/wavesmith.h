@@ -220,6 +220,191 @@ struct ws_compile_result {
 WS_API int ws_compile(struct ws_spec *spec, const struct ws_compile_opts *opts,
                       struct ws_compile_result *out);
 
+/* ---- wave models -------------------------------------------------------- */
+
+/* How well a method chooses configs for shapes that it never timed, on a timing
+ * matrix (docs/wave.md). Zero: the default of each. */
+struct ws_model_eval_opts {
+    size_t size;             /* of this struct, as the caller was compiled */
+    const char *data;        /* CSV, also gzipped */
+    const char *fit_shapes;  /* file with names of shapes, one a line: the fit
+                                part; NULL: drawn, or all but --holdout's */
+    const char *holdout;     /* CSV of held-out shapes; NULL: of `data` */
+    const char *budget;      /* "2%" of the fit part's pairs, or "200" cells */
+    const char *method;      /* wave bilinear nearest single random */
+    const char *sheet;       /* a device's, or a file; NULL: "h200" */
+    const int64_t *fit_pass; /* NULL: 1 and 2, or the only one */
+    size_t nfit_pass;
+    int64_t truth_pass; /* 0: 3, or the only one */
+    uint64_t seed;      /* the first; 0: 1 */
+    unsigned seeds;     /* 0: 5 */
+    double held;        /* share of shapes held out where drawn; 0: 0.4 */
+    int full;      /* 1: ask the process, not the weights that a pack carries */
+    double margin; /* of "wave": deviations by which a choice is predicted below
+                      the default, or it is the default; 0: any */
+    double beyond; /* list choices slower than the best times this; 0: none */
+};
+
+/* Names as the JSON output has them; shares, but for counts and seconds. */
+#define WS_MODEL_FIGURES(X)                                                    \
+    X(mean_oracle_over_chosen)                                                 \
+    X(regret_mean)                                                             \
+    X(regret_p95)                                                              \
+    X(regret_worst)                                                            \
+    X(within_5pct)                                                             \
+    X(below_default)                                                           \
+    X(below_default_worst)                                                     \
+    X(below_margin)                                                            \
+    X(left_default)                                                            \
+    X(top3_mean_oracle_over_chosen)                                            \
+    X(error_median)                                                            \
+    X(error_p95)                                                               \
+    X(cells)                                                                   \
+    X(fit_pairs)                                                               \
+    X(fit_shapes)                                                              \
+    X(held_shapes)                                                             \
+    X(seconds)
+
+struct ws_model_figures {
+#define WS_X(name) double name;
+    WS_MODEL_FIGURES(WS_X)
+#undef WS_X
+    uint64_t seed;
+    const char *worst_shape, *worst_chosen, *worst_best; /* texts of them */
+    const char *warning; /* why the model knows little; NULL: no reason */
+};
+
+/* A choice for a held-out shape. */
+struct ws_model_choice {
+    uint64_t seed;
+    const char *shape, *chosen, *best;
+    double chosen_ns, best_ns;
+};
+
+struct ws_model_eval {
+    struct ws_model_figures mean; /* of the seeds; regret_worst: their median */
+    const struct ws_model_figures *seed;
+    size_t nseed;
+    const struct ws_model_choice *loss; /* by seed and shape */
+    size_t nloss;
+};
+
+/* The specification has one kernel with an op. The result lives until the
+ * specification is freed. WS_EINVAL: nothing to fit on, or to judge. */
+WS_API int ws_model_eval(struct ws_spec *spec,
+                         const struct ws_model_eval_opts *opts,
+                         struct ws_model_eval *out);
+
+/* A model that was fitted on one device, on another one: its constants keep
+ * their distance from what the first device's sheet says, and are fitted again
+ * to `cells` times. Zero: the default of each. */
+struct ws_model_transfer_opts {
+    size_t size;              /* of this struct, as the caller was compiled */
+    const char *data, *sheet; /* CSV of the one device, and its sheet (a name or
+                                 a file; NULL: "h200") */
+    const char *to_data, *to_sheet; /* of the other */
+    const char *budget;             /* of `data`, as of ws_model_eval_opts;
+                                       NULL: all of it */
+    uint64_t cells;                 /* of `to_data`; 0: none */
+    uint64_t seed;                  /* the first; 0: 1 */
+    unsigned seeds;                 /* 0: 5 */
+};
+
+/* Names as the JSON output has them. Errors are shares, |predicted / true - 1|
+ * over the pairs that were not bought; bias: geometric mean of predicted /
+ * true. Choices: on shapes with two configs or more, of those not bought. */
+#define WS_TRANSFER_FIGURES(X)                                                 \
+    X(error_median)                                                            \
+    X(error_p95)                                                               \
+    X(bias)                                                                    \
+    X(cells)                                                                   \
+    X(pairs)                                                                   \
+    X(choices)                                                                 \
+    X(mean_oracle_over_chosen)                                                 \
+    X(regret_mean)                                                             \
+    X(regret_p95)                                                              \
+    X(regret_worst)
+
+struct ws_transfer_figures {
+#define WS_X(name) double name;
+    WS_TRANSFER_FIGURES(WS_X)
+#undef WS_X
+    uint64_t seed;
+};
+
+struct ws_model_transfer {
+    /* Means of the seeds: from the first device's model, and from the second's
+     * sheet alone, with the same cells. */
+    struct ws_transfer_figures mean, neutral;
+    const struct ws_transfer_figures *seed, *neutral_seed;
+    size_t nseed;
+    double source_cells, source_rms; /* what was fitted, and how well: root
+                                        mean square of log residuals */
+};
+
+/* The specification has one kernel with an op. The result lives until the
+ * specification is freed. WS_EINVAL: a sheet that does not exist, or nothing to
+ * judge. */
+WS_API int ws_model_transfer(struct ws_spec *spec,
+                             const struct ws_model_transfer_opts *opts,
+                             struct ws_model_transfer *out);
+/* What a model that is fitted on all shapes of a matrix holds, and how it comes
+ * to one prediction. Fields of the same name as above mean the same. */
+struct ws_model_explain_opts {
+    size_t size;
+    const char *data, *budget, *method, *sheet; /* method: wave or bilinear */
+    const int64_t *fit_pass;
+    size_t nfit_pass;
+    int64_t truth_pass;
+    uint64_t seed;
+    const char *shape;  /* a workload's name or "axis=value,..."; NULL: none */
+    const char *config; /* "name=value,..."; NULL: the one that is chosen */
+};
+
+/* A fitted constant. Deviations are of its natural logarithm if `is_log`. */
+struct ws_model_constant {
+    const char *name, *unit;
+    double prior, prior_deviation, fitted, deviation;
+    int is_log;
+};
+
+/* WaveTune's table A: ns = a G L + b G + c L + d of a macro config, for a
+ * number of waves (the last one: or more). */
+struct ws_model_bucket {
+    const char *macro; /* a config of it */
+    unsigned waves;
+    double samples, a, b, c, d;
+};
+
+struct ws_model_term {
+    const char *group; /* coordinates waves step launch correction result */
+    const char *name, *unit;
+    double value;
+};
+
+struct ws_model_explain {
+    const struct ws_model_constant *constant; /* wave */
+    size_t nconstant;
+    const struct ws_model_bucket *bucket; /* bilinear */
+    size_t nbucket;
+    double cells, failed, outliers;   /* what it was fitted on */
+    double formula_rms, left_out_rms; /* of logarithms; wave */
+    double process;                   /* share of the process; wave */
+    const char *warning;              /* NULL: none */
+    /* If a shape was asked for: */
+    const char *shape, *config, *chosen;
+    const char *micro; /* bilinear: what table B says; NULL: nothing */
+    const struct ws_model_term *term;
+    size_t nterm;
+    double predicted_ns, measured_ns; /* 0: not known */
+    double deviation;                 /* of the prediction's logarithm; wave */
+};
+
+/* As ws_model_eval; WS_ESPEC: no such shape or config. */
+WS_API int ws_model_explain(struct ws_spec *spec,
+                            const struct ws_model_explain_opts *opts,
+                            struct ws_model_explain *out);
+
 /* ---- spaces ------------------------------------------------------------ */
 
 struct ws_space_constraint {
@@ -323,6 +508,8 @@ struct ws_tune_opts {
     int trust_python;   /* as in ws_run_opts */
     const char *launch; /* likewise */
     uint64_t run_limit_ns;
+    double budget_share; /* instead of budget_trials: of all pairs of a config
+                            and a workload, 0 to 1; 0: not given */
 };
 
 struct ws_tune_row {

@@ -74,6 +74,28 @@ static int wish_defaults(struct wish_list *l, struct ws__measure *m)
     return 0;
 }
 
+/* What a model may pick, once for each of its types: with axes compiled in
+ * there is no end of binaries, and none are wished for. */
+static int wish_portfolio(struct wish_list *l, struct ws__arena *a,
+                          const struct ws__pack_content *c, size_t model)
+{
+    const struct ws__pack_model *m = &c->model[model];
+    const struct ws__spec *s = l->spec->s;
+    bool *keep = ws__arena_alloc(a, m->nform + 1, sizeof(*keep));
+    uint32_t w = 0;
+
+    if (!keep)
+        return WS_ENOMEM;
+    WS_TRY(ws__pack_portfolio(l->spec->ctx, c, model, keep));
+    while (w + 1 < s->nworkload &&
+           !ws__plan_same_types(s->op, s->workload[w].axis, m->type))
+        w++;
+    for (size_t i = 0; i < m->nform; i++)
+        if (keep[i] && !s->kernel[m->form[i].candidate.kernel].specialize)
+            wish(l, &m->form[i].candidate, w);
+    return 0;
+}
+
 #define EM_CUDA 190 /* an ELF file's machine */
 
 /* "sm_90" of a cubin, "sm_90a" of PTX, else "". A cubin of a newer layout has
@@ -139,6 +161,8 @@ int ws__plan_images(struct ws_spec *spec, struct ws__measure *m,
     memset(out, 0, sizeof(*out));
     if (!m)
         return 0;
+    for (size_t i = 0; i < c->nmodel; i++)
+        room += c->model[i].nform;
     l.candidate = ws__arena_alloc(a, room, sizeof(*l.candidate));
     l.image = ws__arena_alloc(a, room, sizeof(*l.image));
     if (!l.candidate || !l.image)
@@ -147,6 +171,8 @@ int ws__plan_images(struct ws_spec *spec, struct ws__measure *m,
         wish(&l, &c->entry[i].candidate,
              (uint32_t)(c->entry[i].workload - s->workload));
     WS_TRY(wish_defaults(&l, m));
+    for (size_t i = 0; i < c->nmodel; i++)
+        WS_TRY(wish_portfolio(&l, a, c, i));
     *out = (struct ws__pack_images){l.image, l.n};
     rc = ws__measure_images(m, l.image, l.n);
     if (rc == WS_ECANCEL)

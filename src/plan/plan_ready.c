@@ -72,13 +72,46 @@ static int add(struct files *f, size_t kernel, const struct ws__config *c,
     return file ? add_file(f, kernel, name, file->data, file->bytes) : 0;
 }
 
+/* What a model may pick is compiled for each of the workloads of its types:
+ * another shape's file may differ, and is then not there. */
+static int add_portfolio(struct files *f, const struct ws__pack_content *c,
+                         size_t model)
+{
+    const struct ws__pack_model *m = &c->model[model];
+    const struct ws__spec *s = f->spec->s;
+    bool *keep = ws__arena_alloc(f->a, m->nform + 1, sizeof(*keep));
+
+    if (!keep)
+        return WS_ENOMEM;
+    WS_TRY(ws__pack_portfolio(f->spec->ctx, c, model, keep));
+    for (size_t i = 0; i < m->nform; i++)
+        for (size_t w = 0; keep[i] && w < s->nworkload; w++)
+            if (ws__plan_same_types(s->op, s->workload[w].axis, m->type))
+                WS_TRY(add(f, m->form[i].candidate.kernel,
+                           &m->form[i].candidate.config, &s->workload[w]));
+    return 0;
+}
+
+static bool any_ready(const struct ws__spec *s)
+{
+    for (size_t k = 0; k < s->nkernel; k++)
+        if (ws__dialect_is_ready(s->kernel[k].dialect))
+            return true;
+    return false;
+}
+
 int ws__plan_ready(struct ws_spec *spec, struct ws__arena *a,
                    struct ws__pack_content *c)
 {
     const struct ws__spec *s = spec->s;
     struct files f = {.spec = spec, .a = a};
 
-    f.room = (c->nentry + s->nkernel * s->nworkload) * (WS__MAX_LAUNCHES + 1);
+    if (!any_ready(s))
+        return 0;
+    f.room = c->nentry + s->nkernel * s->nworkload;
+    for (size_t i = 0; i < c->nmodel; i++)
+        f.room += c->model[i].nform * s->nworkload;
+    f.room *= WS__MAX_LAUNCHES + 1;
     f.blob = ws__arena_alloc(a, f.room, sizeof(*f.blob));
     if (!f.blob)
         return WS_ENOMEM;
@@ -92,6 +125,8 @@ int ws__plan_ready(struct ws_spec *spec, struct ws__arena *a,
             ws__config_default(&s->kernel[k], &config);
             WS_TRY(add(&f, k, &config, &s->workload[w]));
         }
+    for (size_t i = 0; i < c->nmodel; i++)
+        WS_TRY(add_portfolio(&f, c, i));
     c->blob = f.blob;
     c->nblob = f.n;
     return 0;

@@ -141,15 +141,15 @@ done:
  */
 
 static int load(struct ws_spec *spec, const char *path, const char *where,
-                const char *time, struct ws__results_report *report,
-                struct ws__recordings *r)
+                const char *time, const char *device,
+                struct ws__results_report *report, struct ws__recordings *r)
 {
     struct ws_ctx *ctx = spec->ctx;
     bool is_cpu = false; /* other tools tune for GPUs */
 
     if (!is_database(path)) {
         WS_TRY(ws__recordings_add_file(r, path, where, time, report));
-        ws__recordings_seal(r, NULL);
+        ws__recordings_seal(r, device);
     } else {
         if (where || time)
             return ws__fail(ctx, WS_EINVAL,
@@ -174,7 +174,7 @@ static int load(struct ws_spec *spec, const char *path, const char *where,
 }
 
 int ws__plan_recordings(struct ws_spec *spec, const char *path,
-                        const char *where, const char *time,
+                        const char *where, const char *time, const char *device,
                         struct ws__results_report *report,
                         struct ws__recordings **out)
 {
@@ -186,7 +186,7 @@ int ws__plan_recordings(struct ws_spec *spec, const char *path,
     memset(report, 0, sizeof(*report));
     WS_TRY(ws__recordings_new(spec->ctx, s->kernel, s->nkernel, about.workload,
                               about.nworkload, out));
-    rc = load(spec, path, where, time, report, *out);
+    rc = load(spec, path, where, time, device, report, *out);
     if (rc < 0) {
         ws__recordings_free(*out);
         *out = NULL;

@@ -21,9 +21,10 @@ struct ws__subject ws__plan_subject(const struct ws_spec *spec);
 int ws__plan_print_workload(struct ws__buf *b, const struct ws_spec *spec,
                             const struct ws__workload *w);
 
-/* A file of results (where, time: see spec/results.h) or a store. */
+/* A file of results (where, time: see spec/results.h) or a store. device: what
+ * the results of a file were measured on, NULL: as the file says. */
 int ws__plan_recordings(struct ws_spec *spec, const char *path,
-                        const char *where, const char *time,
+                        const char *where, const char *time, const char *device,
                         struct ws__results_report *report,
                         struct ws__recordings **out);
 /* The best recorded time of a workload in *ns, or 0: some valid config of some

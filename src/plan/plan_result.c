@@ -317,8 +317,7 @@ static int bar_shapes(struct ws_spec *spec, struct ws__arena *a,
 
 static int write_pack(struct ws_spec *spec, struct ws__arena *a,
                       const char *path, const struct ws__outcome *o,
-                      const struct ws_tune_result *r,
-                      const struct ws__identity *id, struct ws__measure *m)
+                      const struct ws_tune_result *r, const struct ws__tuned *t)
 {
     struct ws__spec *s = spec->s;
     struct ws__pack_images images;
@@ -343,11 +342,12 @@ static int write_pack(struct ws_spec *spec, struct ws__arena *a,
     if (!c.nentry)
         return 0;
     WS_TRY(bar_shapes(spec, a, o, &c.op));
-    device_vars(id, &s->kernel[0], c.device);
-    WS_TRY(pack_texts(spec, a, o, r, id, &texts));
+    device_vars(t->id, &s->kernel[0], c.device);
+    WS_TRY(pack_texts(spec, a, o, r, t->id, &texts));
     c.text = texts;
+    WS_TRY(ws__plan_waves(spec, &t->journal, t->run, t->id, a, &c));
     WS_TRY(ws__plan_ready(spec, a, &c));
-    rc = ws__plan_images(spec, m, a, id->family, &c, &images);
+    rc = ws__plan_images(spec, t->m, a, t->id->family, &c, &images);
     if (rc >= 0)
         rc = ws__pack_write(spec->ctx, path, &c);
     ws__plan_images_free(spec->ctx, &images);
@@ -406,8 +406,7 @@ static void fill_recorded(const struct ws__recorded *rec, const char *path,
 }
 
 int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
-                    const struct ws__outcome *o, const struct ws__identity *id,
-                    const struct ws__recorded *rec, struct ws__measure *m,
+                    const struct ws__outcome *o, const struct ws__tuned *t,
                     struct ws_tune_result **out)
 {
     struct ws_ctx *ctx = spec->ctx;
@@ -437,15 +436,15 @@ int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
     res->r.filtered = o->filtered;
     res->r.missed = o->missed;
     res->r.stopped = o->stopped;
-    if (rec)
-        fill_recorded(rec, ws__arena_strdup(a, opts->recordings), row, o->n,
+    if (t->rec)
+        fill_recorded(t->rec, ws__arena_strdup(a, opts->recordings), row, o->n,
                       &res->r);
     WS_TRY_DONE(geomean(a, row, o->n, &res->r.geomean_speedup));
-    res->r.device = ws__arena_strdup(a, id->device);
+    res->r.device = ws__arena_strdup(a, t->id->device);
     res->r.store = ws__arena_strdup(a, store);
     if (opts->pack && has_best(o)) {
         /* What was measured is told even if the pack cannot be written. */
-        res->r.pack_status = write_pack(spec, a, opts->pack, o, &res->r, id, m);
+        res->r.pack_status = write_pack(spec, a, opts->pack, o, &res->r, t);
         if (!res->r.pack_status)
             res->r.pack = ws__arena_strdup(a, opts->pack);
     }

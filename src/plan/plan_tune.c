@@ -7,6 +7,8 @@
  * it (pack, rows) is short and happens whatever ended the search, so that a
  * stopped tune still leaves the best it knows.
  */
+#include <math.h>
+
 #include "plan/plan_recordings.h"
 #include "plan/plan_tune.h"
 
@@ -215,16 +217,40 @@ static bool is_beside(const struct tune *t)
     return t->m && !ws__measure_device(t->m)->id.is_cpu;
 }
 
+/* What is on record is answered at once: to ask ahead would only mean to ask
+ * without knowing the last answers. */
 static unsigned parallel(const struct tune *t)
 {
+    if (t->rec)
+        return 1;
     return (is_beside(t) ? PARALLEL_BESIDE : PARALLEL) *
            (unsigned)ndevice(t->o);
+}
+
+/* A share of all pairs as a number of trials. */
+static int budget_of(struct tune *t, uint64_t *trials)
+{
+    double all = 0;
+
+    *trials = t->o->budget_trials;
+    if (!(t->o->budget_share > 0))
+        return 0;
+    for (size_t i = 0; i < t->nspace; i++) {
+        uint64_t valid;
+
+        WS_TRY(ws__space_count(t->space[i], &valid));
+        all += (double)valid;
+    }
+    *trials = (uint64_t)ceil(fmin(1, t->o->budget_share) * all);
+    return 0;
 }
 
 static int search(struct tune *t, const char *strategy)
 {
     struct ws__spec *s = t->spec->s;
     struct ws__journal j = ws__store_journal(t->store);
+    uint64_t trials;
+    int rc = budget_of(t, &trials);
     struct ws__problem_space p = {
         .ctx = t->ctx,
         .kernel = s->kernel,
@@ -233,6 +259,8 @@ static int search(struct tune *t, const char *strategy)
         .nworkload = t->about.nworkload,
         .spaces = t->space,
         .seed = t->o->seed,
+        .budget = trials,
+        .device = t->ev.ops->identity(t->ev.self),
         .fits = t->m ? fits : is_recorded,
         .fits_user = t,
     };
@@ -241,7 +269,7 @@ static int search(struct tune *t, const char *strategy)
     struct ws__engine_opts eo = {
         .strategy = strategy,
         .seed = t->o->seed,
-        .budget_trials = t->o->budget_trials,
+        .budget_trials = trials,
         .budget_ns = t->o->budget_ns,
         .parallel = t->o->parallel ? t->o->parallel : parallel(t),
         .ahead = ahead,
@@ -249,6 +277,8 @@ static int search(struct tune *t, const char *strategy)
         .user = t,
     };
 
+    if (rc)
+        return rc;
     if (!eo.budget_trials && !eo.budget_ns)
         eo.budget_trials = DEFAULT_BUDGET_TRIALS;
     snprintf(t->run.name, sizeof(t->run.name), "%s", s->path);
@@ -342,7 +372,9 @@ static int open_devices(struct tune *t)
 static int open_recordings(struct tune *t)
 {
     WS_TRY(ws__plan_recordings(t->spec, t->o->recordings, t->o->where,
-                               t->o->time_column, &t->report, &t->rec));
+                               t->o->time_column,
+                               t->o->ndevice ? t->o->devices[0] : t->o->device,
+                               &t->report, &t->rec));
     t->ev = ws__recordings_evaluator(t->rec);
     return 0;
 }
@@ -390,8 +422,14 @@ static int make_result(struct tune *t, struct ws_tune_result **out)
     if (rc == WS_ECANCEL || rc == WS_ETIMEOUT)
         rc = 0;
     if (!rc)
-        rc = ws__tune_result(t->spec, t->o, &t->outcome, id,
-                             t->rec ? &rec : NULL, t->m, out);
+        rc = ws__tune_result(t->spec, t->o, &t->outcome,
+                             &(struct ws__tuned){.id = id,
+                                                 .rec = t->rec ? &rec : NULL,
+                                                 .m = t->m,
+                                                 .journal = ws__store_journal(
+                                                     t->store),
+                                                 .run = &t->run},
+                             out);
     ws__free(t->ctx, oracle);
     return rc;
 }

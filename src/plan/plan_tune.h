@@ -14,13 +14,28 @@ struct ws__recorded {
     const double *oracle_ns; /* a workload; 0: unknown */
 };
 
-/* Rows, and the pack if opts->pack names one and anything is right. id: who
- * answered; rec: NULL if it was measured; m: who builds the pack's binaries,
- * or NULL. */
+/* Who answered, and where the answers are. */
+struct ws__tuned {
+    const struct ws__identity *id;
+    const struct ws__recorded *rec; /* NULL: it was measured */
+    struct ws__measure *m;          /* builds the pack's binaries, or NULL */
+    struct ws__journal journal;
+    const struct ws__run *run;
+};
+
+/* Rows, and the pack if opts->pack names one and anything is right. */
 int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
-                    const struct ws__outcome *o, const struct ws__identity *id,
-                    const struct ws__recorded *rec, struct ws__measure *m,
+                    const struct ws__outcome *o, const struct ws__tuned *t,
                     struct ws_tune_result **out);
+
+/* plan_wave.c: the models of a pack, from the trials of a run; none if there
+ * are too few. Everything lies in the arena. */
+int ws__plan_waves(struct ws_spec *spec, const struct ws__journal *j,
+                   const struct ws__run *run, const struct ws__identity *id,
+                   struct ws__arena *a, struct ws__pack_content *c);
+/* Are the type axes equal? */
+bool ws__plan_same_types(const struct ws__op *op, const int64_t *a,
+                         const int64_t *b);
 
 /* plan_ready.c: the ready-made kernels that a pack's choices and defaults
  * need, as its blobs, in the arena. */

@@ -106,6 +106,11 @@ expect "pick outside of what was tuned" 1 "$ws" pick "$tmp/p.wspack" M=500000000
 check "the axis and its range" err_has "M=5000000000 (tuned: 1 to "
 check "what widens it" err_has "'ranges'"
 expect "pick: an axis twice" 2 "$ws" pick "$tmp/p.wspack" M=7 M=8 N=1 K=1
+expect "export json" 0 "$ws" pick "$tmp/p.wspack" --export json
+check "with its tables" out_has '"variants"'
+expect "export a header" 0 "$ws" pick "$tmp/p.wspack" --export header
+check "that a compiler takes" sh -c '{ cat "$1"; echo "int n = WSPACK_AXES;"; } | gcc -std=c11 -Wno-unused -fsyntax-only -x c -' sh "$tmp/out"
+expect "export: no format" 2 "$ws" pick "$tmp/p.wspack" --export xml
 expect "pick: commas" 0 "$ws" pick "$tmp/p.wspack" M=7,N=900,K=1111
 expect "bench a pack at a shape" 0 "$ws" bench "$tmp/p.wspack" --workload M=1,N=1024,K=1024 --json
 check "one row" [ "$(grep -c '"workload"' "$tmp/out")" -eq 1 ]

@@ -2,8 +2,9 @@
 # tune --recordings: results on record instead of a device.
 . tests/tap.sh
 
-m=tests/data/h200/moe
-tune=("$ws" tune $m --recordings $m.csv.gz --where pass=3 --strategy random --seed 3 --store "$tmp/r.db")
+m=tests/perf/h200/moe.yaml
+d=tests/data/h200/moe.csv.gz
+tune=("$ws" tune $m --recordings $d --where pass=3 --strategy random --seed 3 --store "$tmp/r.db")
 expect "a timing matrix" 0 "${tune[@]}" --budget 200
 check "it says that nothing was measured" out_has "from recordings"
 check "and never that something was" [ -z "$(grep -i ' measured on\|the store), on' "$tmp/out")" ]
@@ -23,16 +24,16 @@ for w in r["workloads"]:
 assert r["reused"] == r["trials"], "the same command again asks nothing new"
 PY
 fi
-expect "several results of one config" 2 "$ws" tune $m --recordings $m.csv.gz --store "$tmp/x.db"
+expect "several results of one config" 2 "$ws" tune $m --recordings $d --store "$tmp/x.db"
 check "both lines are named" grep -q "csv.gz:3323: .*" "$tmp/err"
 check "the first one, too" err_has "line 21"
 check "and the way out" err_has "--where"
-expect "rows by a column that is not there" 2 "$ws" tune $m --recordings $m.csv.gz --where run=3 --store "$tmp/x.db"
-expect "a time that is not there" 2 "$ws" tune $m --recordings $m.csv.gz --where pass=3 --time-column time_ms --store "$tmp/x.db"
-expect "another time" 0 "$ws" tune $m --recordings $m.csv.gz --where pass=3 --time-column min_us --budget 5 --store "$tmp/x.db"
+expect "rows by a column that is not there" 2 "$ws" tune $m --recordings $d --where run=3 --store "$tmp/x.db"
+expect "a time that is not there" 2 "$ws" tune $m --recordings $d --where pass=3 --time-column time_ms --store "$tmp/x.db"
+expect "another time" 0 "$ws" tune $m --recordings $d --where pass=3 --time-column min_us --budget 5 --store "$tmp/x.db"
 expect "rows of nothing" 2 "$ws" tune $m --where pass=3 --store "$tmp/x.db"
 check "need recordings" err_has "--recordings FILE"
-expect "no pack without a source" 2 "$ws" tune $m --recordings $m.csv.gz --where pass=3 --out "$tmp/x.wspack" --store "$tmp/x.db"
+expect "no pack without a source" 2 "$ws" tune $m --recordings $d --where pass=3 --out "$tmp/x.wspack" --store "$tmp/x.db"
 expect "no device runs it" 2 "$ws" tune $m --store "$tmp/x.db"
 check "and why" err_has "no source to run"
 expect "nor checks it" 2 "$ws" check $m

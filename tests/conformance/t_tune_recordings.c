@@ -14,9 +14,12 @@
 #include "base/fs.h"
 #include "store/store.h"
 
-#define GEMM "tests/data/h200/gemm"
-#define ATTN "tests/data/h200/attn"
-#define MOE "tests/data/h200/moe"
+#define GEMM "tests/perf/h200/gemm.yaml"
+#define ATTN "tests/perf/h200/attn.yaml"
+#define MOE "tests/perf/h200/moe.yaml"
+#define GEMM_DATA "tests/data/h200/gemm.csv.gz"
+#define ATTN_DATA "tests/data/h200/attn.csv.gz"
+#define MOE_DATA "tests/data/h200/moe.csv.gz"
 
 static struct ws_ctx *ctx;
 static char dir[40];
@@ -224,9 +227,9 @@ static void h200(void **state)
         uint64_t foreign, budget;
     } cases[] = {
         /* 66 tilings for each shape, 10 more for 152 small ones. */
-        {GEMM, GEMM ".csv.gz", 16700, 230, 230, 300},
-        {ATTN, ATTN ".csv.gz", 3744, 117, 234, 200},
-        {MOE, MOE ".csv.gz", 3240, 81, 81, 5000},
+        {GEMM, GEMM_DATA, 16700, 230, 230, 300},
+        {ATTN, ATTN_DATA, 3744, 117, 234, 200},
+        {MOE, MOE_DATA, 3240, 81, 81, 5000},
     };
 
     (void)state;
@@ -263,7 +266,7 @@ static void h200(void **state)
 
 static void refused(void **state)
 {
-    struct ws_tune_opts o = on(GEMM ".csv.gz", "a.db");
+    struct ws_tune_opts o = on(GEMM_DATA, "a.db");
     struct ws_tune_result *r;
     struct ws_spec *spec;
     const struct ws_error *e = ws_ctx_error(ctx);
@@ -272,7 +275,7 @@ static void refused(void **state)
     fresh();
     assert_int_equal(ws_spec_open(ctx, GEMM, NULL, &spec), 0);
     assert_int_equal(ws_tune(spec, &o, &r), WS_ESPEC); /* three passes */
-    assert_string_equal(e->file, GEMM ".csv.gz");
+    assert_string_equal(e->file, GEMM_DATA);
     assert_int_equal(e->line, 16932);
     o.where = "pass=3";
     o.pack = in_dir("x.wspack");
@@ -301,7 +304,7 @@ static void seeds(void **state)
 
     (void)state;
     for (unsigned i = 0; (strategy = ws_strategy_name(i, &about)); i++) {
-        struct ws_tune_opts o = on(GEMM ".csv.gz", "a.db");
+        struct ws_tune_opts o = on(GEMM_DATA, "a.db");
         struct ws_tune_result *a, *b;
 
         fresh();
@@ -416,7 +419,9 @@ static void interrupted(void **state)
         o.strategy = strategy;
         o.seed = 5;
         a = tune(in_dir("t1.json"), &o);
-        assert_true(a->missed > 5);
+        /* These two ask what fits before they plan, so they miss nothing. */
+        if (strcmp(strategy, "wave") && strcmp(strategy, "anchors"))
+            assert_true(a->missed > 5);
         whole = digest("a.db");
         o.store = in_dir("b.db");
         o.progress = stop_there;
