@@ -332,11 +332,13 @@ int ws__isolate_open(struct ws_ctx *ctx, const struct ws__device_ops *family,
     rc = absolute(ctx, &a, &cache_dir);
     if (rc == 0)
         rc = open_at(ctx, family, index, cache_dir, dev);
+    if (rc == WS_ECRASH) /* once may have been somebody's kill */
+        rc = open_at(ctx, family, index, cache_dir, dev);
     ws__arena_free(&a);
     return rc;
 }
 
-int ws__isolate_probe(struct ws_ctx *ctx, const struct ws__device_ops *family,
+static int probe_once(struct ws_ctx *ctx, const struct ws__device_ops *family,
                       struct ws__device_list *out)
 {
     struct ws__device_info info;
@@ -357,6 +359,20 @@ int ws__isolate_probe(struct ws_ctx *ctx, const struct ws__device_ops *family,
     }
     isolate_close(d);
     return rc;
+}
+
+/* A worker that ends while it looks may have been killed by somebody: that says
+ * nothing of the device, so another one looks. */
+int ws__isolate_probe(struct ws_ctx *ctx, const struct ws__device_ops *family,
+                      struct ws__device_list *out)
+{
+    size_t before = out->n;
+    int rc = probe_once(ctx, family, out);
+
+    if (rc != WS_ECRASH)
+        return rc;
+    out->n = before;
+    return probe_once(ctx, family, out);
 }
 
 /* --- the operations ----------------------------------------------------- */

@@ -239,6 +239,40 @@ static void bounds_output(void **state)
                "exit status 6");
 }
 
+/* A worker that somebody kills while the device is opened: the next one opens
+ * it. Of two, the second one's end counts. */
+static void opens_after_a_kill(void **state)
+{
+    char path[] = "/tmp/wavesmith-t_isolate-XXXXXX", mark[64];
+    struct ws_ctx_opts o = {.size = sizeof(o), .worker_path = path};
+    struct ws_ctx *plain = t_ctx(NULL), *ctx;
+    struct ws__device d;
+    char *worker = NULL;
+    int fd;
+
+    (void)state;
+    if (!has_worker())
+        SKIP("the worker is not built");
+    assert_int_equal(ws__worker_path(plain, &worker), 0);
+    fd = mkstemp(path);
+    assert_true(fd >= 0);
+    dprintf(fd,
+            "#!/bin/sh\nmkdir $0.killed 2>/dev/null && kill -9 $$\n"
+            "exec '%s' \"$@\"\n",
+            worker);
+    assert_int_equal(fchmod(fd, 0700), 0);
+    close(fd);
+    ctx = ws_ctx_new(&o);
+    assert_int_equal(ws__device_open(ctx, "isolate:null", &d), 0);
+    ws__device_close(&d);
+    snprintf(mark, sizeof(mark), "%s.killed", path);
+    assert_int_equal(rmdir(mark), 0); /* one was killed */
+    ws_ctx_free(ctx);
+    ws__free(plain, worker);
+    ws_ctx_free(plain);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +282,7 @@ int main(void)
         cmocka_unit_test(runs_in_an_empty_folder),
         cmocka_unit_test(tells_last_words),
         cmocka_unit_test(bounds_output),
+        cmocka_unit_test(opens_after_a_kill),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
