@@ -87,11 +87,12 @@ static int check_slices(const struct wsrt__checker *c, uint32_t i,
 
 static int beyond(int32_t log2)
 {
-    return log2 < WSRT_WAVE_NOTHING || log2 > -WSRT_WAVE_NOTHING;
+    return log2 != WSRT_WAVE_NOTHING &&
+           (log2 < -WSRT_WAVE_MOST || log2 > WSRT_WAVE_MOST);
 }
 
-/* What the formula divides by or looks up with, and no logarithm beyond 2^1000:
- * then its arithmetic cannot overflow. */
+/* What the formula divides by or looks up with, and no constant beyond 2^512:
+ * then two of them, and a coordinate, still add up within 32 bits. */
 static int bad_law(const struct wsrt_wave_law *w)
 {
     const int32_t log2[] = {w->start,      w->soft,      w->again,

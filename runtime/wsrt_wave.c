@@ -2,9 +2,10 @@
  * wsrt_wave.c: the wave model's formula in integers.
  *
  * Every quantity is its logarithm to the base 2 with 20 fraction bits, in 64
- * bits while it is worked with. Constants are 32 bits and coordinates at most
- * 2^63, so a logarithm stays below 2^37 in magnitude: nothing here can
- * overflow, whatever a damaged file holds.
+ * bits while it is worked with. Constants are at most WSRT_WAVE_MOST, which is
+ * checked when a pack is opened, and coordinates at most 2^62, so two of them
+ * add up within 32 bits, and what is worked with stays below 2^37: nothing here
+ * can overflow, whatever a damaged file holds.
  */
 #include "wsrt_wave.h"
 

@@ -19,6 +19,9 @@
 /* The logarithm of nothing: adding it changes no sum. */
 #define WSRT_WAVE_NOTHING (-(INT32_C(1) << 30))
 
+/* No constant is larger, but NOTHING. */
+#define WSRT_WAVE_MOST (INT32_C(1) << 29)
+
 /* What of a shape the formula sees, for one variant: whole numbers, not
  * negative. The text is the key in a kernel file. */
 #define WSRT_WAVE_COORDS(X)                                                    \
@@ -90,8 +93,8 @@ struct wsrt_wave_form {
     int32_t weight[WSRT_WAVE_WEIGHTS]; /* of the features, Q20 */
 };
 
-/* log2 of the predicted time of the formula alone; any constants, any
- * coordinates give an answer (saturating). */
+/* log2 of the predicted time of the formula alone. Any constants up to
+ * WSRT_WAVE_MOST and any coordinates up to 2^62 give an answer (saturating). */
 int32_t wsrt__wave_formula(const struct wsrt_wave_law *law,
                            const struct wsrt_wave_form *form,
                            const int64_t coord[WSRT_NWAVE]);

@@ -468,10 +468,9 @@ static void terms_and_features(void **state)
 
 /* --- totality ------------------------------------------------------------- */
 
-/* NEEDSWORK: up to 2^62 and 2^29: beyond, sums of 32 bits overflow. */
 static const int64_t extreme[] = {
     0, 1, 2, 131, 132, 133, INT32_MAX, INT64_C(1) << 40, INT64_C(1) << 62};
-#define WILD_MAX (1 << 29)
+#define WILD_MAX WSRT_WAVE_MOST
 static const int32_t wild[] = {0,        1,         -1,      WSRT_WAVE_ONE,
                                WILD_MAX, -WILD_MAX, 1 << 28, -(1 << 28)};
 

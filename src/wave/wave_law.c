@@ -113,7 +113,7 @@ static int32_t q20(double log_value)
 {
     double x = log_value / M_LN2 * WSRT_WAVE_ONE;
 
-    return (int32_t)lrint(fmax(-1073741824., fmin(1073741824., x)));
+    return (int32_t)lrint(fmax(-WSRT_WAVE_MOST, fmin(WSRT_WAVE_MOST, x)));
 }
 
 static int32_t q16(double value)
