@@ -4,7 +4,8 @@
  * One model a kernel, over all workloads at once: a time on one shape tells of
  * others. src/wave decides which pair of shape and config to time next; this
  * file gives it the pairs there are. Where a kernel has more configs than a
- * model can hold, a sample of them takes part. Kernels take turns.
+ * model can hold, a sample of them takes part, and when all of these were
+ * asked, another one. Kernels take turns.
  *
  * A config that cannot be built or launched is asked on no other shape.
  */
@@ -12,11 +13,16 @@
 
 #include <math.h>
 
+#include "search/seen.h"
 #include "wave/wave_table.h"
 
 #include "base/banned.h"
 
 #define CONFIGS_MAX 384
+/* Drawn of a workload's space at a time; so many draws in a row that bring
+ * nothing new are enough. */
+#define DRAWN 8
+#define IDLE_MAX 2000
 /* Without a limit on trials: a first look of so many. */
 #define SPREAD 24
 
@@ -27,6 +33,10 @@ struct lane { /* of one kernel */
     size_t nconfig;
     struct ws__wave_maker maker;
     struct ws__wave_plan *plan;
+    struct ws__seen seen; /* configs that it has, or had */
+    struct ws__rng rng;
+    size_t turn; /* of the workloads: whose space is drawn from next */
+    bool whole;  /* there are no others */
     bool done;
 };
 
@@ -39,15 +49,22 @@ struct ws__lanes {
     bool anchors;
 };
 
+static void drop_plan(struct lane *l)
+{
+    ws__wave_plan_free(l->plan);
+    l->plan = NULL;
+    if (l->maker.ctx)
+        ws__wave_table_clear(&l->maker);
+}
+
 void ws__lanes_end(void *state)
 {
     struct ws__lanes *s = state;
     struct ws_ctx *ctx = s->p->ctx;
 
     for (size_t k = 0; s->lane && k < s->p->nkernel; k++) {
-        ws__wave_plan_free(s->lane[k].plan);
-        if (s->lane[k].maker.ctx)
-            ws__wave_table_clear(&s->lane[k].maker);
+        drop_plan(&s->lane[k]);
+        ws__seen_clear(ctx, &s->lane[k].seen);
         ws__free(ctx, s->lane[k].config);
     }
     ws__free(ctx, s->lane);
@@ -64,13 +81,32 @@ static struct ws__space *space_of(const struct lane *l, size_t workload)
 
 /* --- the configs of a lane ------------------------------------------------ */
 
-static void add(struct lane *l, const struct ws__config *c)
+static bool may_run(const struct lane *l, size_t workload,
+                    const struct ws__config *c)
 {
-    for (size_t i = 0; i < l->nconfig; i++)
-        if (ws__config_eq(&l->config[i], c))
-            return;
-    if (l->nconfig < CONFIGS_MAX)
+    const struct ws__problem_space *p = l->search->p;
+    struct ws__candidate x;
+
+    memset(&x, 0, sizeof(x));
+    x.kernel = l->kernel;
+    x.config = *c;
+    return ws__space_valid(space_of(l, workload), c, NULL) == 1 &&
+           (!p->fits || p->fits(p->fits_user, &x, (uint32_t)workload) == 1);
+}
+
+/* Adds a config that this lane never had. */
+static int add(struct lane *l, const struct ws__config *c)
+{
+    struct ws__candidate x;
+    int rc;
+
+    memset(&x, 0, sizeof(x));
+    x.kernel = l->kernel;
+    x.config = *c;
+    rc = ws__seen_add(l->search->p->ctx, &l->seen, &x);
+    if (rc > 0)
         l->config[l->nconfig++] = *c;
+    return rc < 0 ? rc : 0;
 }
 
 /* All of them; WS_ELIMIT: there are more than have room. */
@@ -85,67 +121,73 @@ static int add_all(struct lane *l)
         while ((rc = ws__space_next(&it, &c)) > 0) {
             if (l->nconfig == CONFIGS_MAX)
                 return WS_ELIMIT;
-            add(l, &c);
+            WS_TRY(add(l, &c));
         }
         WS_TRY(rc);
     }
     return 0;
 }
 
-/* As many of each workload's space, the default before them. */
+/* A few of each workload's space in turn, so that none goes without; of those
+ * that fit, for recordings may know few. */
 static int add_sample(struct lane *l)
 {
     const struct ws__problem_space *p = l->search->p;
-    size_t each = CONFIGS_MAX / p->nworkload + 1, got;
-    struct ws__config *c = ws__alloc(p->ctx, each, sizeof(*c)), dflt;
-    struct ws__rng rng;
-    int rc = c ? 0 : WS_ENOMEM;
+    struct ws__config c[DRAWN];
+    size_t each = CONFIGS_MAX / p->nworkload + 1, got, idle = 0;
 
-    l->nconfig = 0;
-    ws__config_default(&p->kernel[l->kernel], &dflt);
-    add(l, &dflt);
-    ws__rng_seed(&rng, ws__rng_at(p->seed, l->kernel));
-    for (size_t w = 0; w < p->nworkload && !rc; w++) {
-        rc = ws__space_sample(space_of(l, w), &rng, each, c, &got);
-        for (size_t i = 0; i < got && !rc; i++)
-            add(l, &c[i]);
+    while (l->nconfig < CONFIGS_MAX && idle < IDLE_MAX) {
+        size_t w = l->turn++ % p->nworkload, before = l->nconfig;
+
+        WS_TRY(ws__space_sample(space_of(l, w), &l->rng, DRAWN, c, &got));
+        for (size_t i = 0;
+             i < got && l->nconfig < CONFIGS_MAX && l->nconfig < before + each;
+             i++)
+            if (may_run(l, w, &c[i]))
+                WS_TRY(add(l, &c[i]));
+        idle = l->nconfig > before ? 0 : idle + 1;
     }
-    ws__free(p->ctx, c);
-    return rc;
+    return 0;
 }
 
-static int find_configs(struct lane *l)
+/* The first ones: all, or the default and a sample. */
+static int first_configs(struct lane *l)
 {
     const struct ws__problem_space *p = l->search->p;
+    struct ws__config dflt;
     int rc;
 
     l->config = ws__alloc(p->ctx, CONFIGS_MAX, sizeof(*l->config));
     if (!l->config)
         return WS_ENOMEM;
+    ws__rng_seed(&l->rng, ws__rng_at(p->seed, l->kernel));
     rc = add_all(l);
-    return rc == WS_ELIMIT ? add_sample(l) : rc;
+    l->whole = rc == 0;
+    if (rc != WS_ELIMIT)
+        return rc;
+    ws__seen_clear(p->ctx, &l->seen);
+    l->nconfig = 0;
+    ws__config_default(&p->kernel[l->kernel], &dflt);
+    WS_TRY(add(l, &dflt));
+    return add_sample(l);
 }
 
 static bool feasible(void *user, size_t shape, size_t config)
 {
     const struct lane *l = user;
-    const struct ws__problem_space *p = l->search->p;
-    struct ws__candidate c = {.kernel = l->kernel, .config = l->config[config]};
 
-    return ws__space_valid(space_of(l, shape), &c.config, NULL) == 1 &&
-           (!p->fits || p->fits(p->fits_user, &c, (uint32_t)shape) == 1);
+    return may_run(l, shape, &l->config[config]);
 }
 
-static int open_lane(struct lane *l)
+static int make_plan(struct lane *l)
 {
     const struct ws__lanes *s = l->search;
     struct ws__wave_plan_opts o = {.budget = 0,
                                    .spread = SPREAD,
                                    .improve = true,
                                    .anchors = s->anchors,
-                                   .seed = ws__rng_at(s->p->seed, l->kernel)};
+                                   .seed = ws__rng_u64(&l->rng)};
 
-    WS_TRY(find_configs(l));
     WS_TRY(ws__wave_table_make(
         &(struct ws__wave_source){.ctx = s->p->ctx,
                                   .kernel = &s->p->kernel[l->kernel],
@@ -160,6 +202,24 @@ static int open_lane(struct lane *l)
     if (s->p->budget)
         o.spread = (size_t)(s->p->budget / s->p->nkernel * 3 / 10);
     return ws__wave_plan_new(&l->maker.table, &o, &l->plan);
+}
+
+static int open_lane(struct lane *l)
+{
+    WS_TRY(first_configs(l));
+    return make_plan(l);
+}
+
+/* Everything was asked: other configs take the place of these, with a model of
+ * their own. WS_EDONE: there are none. */
+static int next_configs(struct lane *l)
+{
+    if (l->whole)
+        return WS_EDONE;
+    drop_plan(l);
+    l->nconfig = 0;
+    WS_TRY(add_sample(l));
+    return l->nconfig ? make_plan(l) : WS_EDONE;
 }
 
 /* --- the strategy --------------------------------------------------------- */
@@ -221,6 +281,12 @@ int ws__lanes_ask(void *state, struct ws__candidate *c, uint32_t *workload)
         int rc =
             l->done ? WS_EDONE : ws__wave_plan_next(l->plan, workload, &config);
 
+        while (rc == WS_EDONE && !l->done) {
+            rc = next_configs(l);
+            l->done = rc != 0;
+            if (!rc)
+                rc = ws__wave_plan_next(l->plan, workload, &config);
+        }
         l->done = rc == WS_EDONE;
         if (l->done)
             continue;

@@ -206,6 +206,28 @@ static void test_exhaust(void **state)
         }
 }
 
+/* More configs than a model can hold at once: there is no end to asking. */
+#define MANY 400
+static void test_many(void **state)
+{
+    (void)state;
+    EACH_STRATEGY(ops)
+    {
+        struct ws__outcome out;
+        struct ws_ctx *ctx;
+        uint64_t valid;
+
+        t_world_case(&one, &ctx, 1, 1, 8);
+        assert_int_equal(ws__space_count(one.space[0], &valid), 0);
+        assert_true(valid > MANY);
+        assert_int_equal(t_world_run(&one, ops->name, MANY, 4, &out), 0);
+        assert_true(one.journal.n >= MANY);
+        ws__outcome_clear(ctx, &out);
+        t_world_free(&one);
+        ws_ctx_free(ctx);
+    }
+}
+
 static void test_all_empty(void **state)
 {
     (void)state;
@@ -311,15 +333,11 @@ static void test_climbing_pays(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_same_seed),
-        cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_more_budget),
-        cmocka_unit_test(test_exhaust),
-        cmocka_unit_test(test_all_empty),
-        cmocka_unit_test(test_none_fits),
-        cmocka_unit_test(test_fair),
-        cmocka_unit_test(test_climbing_pays),
+        cmocka_unit_test(test_table),     cmocka_unit_test(test_same_seed),
+        cmocka_unit_test(test_resume),    cmocka_unit_test(test_more_budget),
+        cmocka_unit_test(test_exhaust),   cmocka_unit_test(test_many),
+        cmocka_unit_test(test_all_empty), cmocka_unit_test(test_none_fits),
+        cmocka_unit_test(test_fair),      cmocka_unit_test(test_climbing_pays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
