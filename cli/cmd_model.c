@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SEEDS_MAX 10000
+
 static json_t *figures_json(const struct ws_model_figures *f)
 {
     json_t *j = json_object();
@@ -413,7 +415,7 @@ static int read_number(struct cli *c, const char *text, double least,
     if (!text)
         return -1;
     *out = strtod(text, &end);
-    if (end == text || *end || !(*out >= least))
+    if (end == text || *end || !(*out >= least) || !isfinite(*out))
         return cli_usage(c, hint, "'%s' is no %s", text, what);
     return -1;
 }
@@ -479,6 +481,9 @@ static int dispatch(struct cli *c, struct want *w, const char *what)
     if (!w->space || !w->o.data)
         return cli_usage(c, "wavesmith model eval --space SPEC --data FILE",
                          "'model %s' needs --space and --data", what);
+    if (w->seeds > SEEDS_MAX)
+        return cli_usage(c, "five show how much figures vary",
+                         "--seeds: at most %d", SEEDS_MAX);
     if (foreign(w, what))
         return cli_usage(c, "'wavesmith model --help' says what each takes",
                          "an option that 'model %s' does not know", what);

@@ -29,6 +29,21 @@ static int need_files(struct ws_ctx *ctx,
     return ws__hint(ctx, "one of the device that was timed, one of the other");
 }
 
+/* Before anything is fitted: is a pair left to judge? */
+static int need_rest(const struct transfer *x)
+{
+    const struct ws__model_data *e = &x->to;
+    size_t pairs = 0;
+
+    for (size_t at = 0; at < e->nshape * e->nconfig; at++)
+        pairs += e->log_ns[at] != 0;
+    if (x->o->cells < pairs)
+        return 0;
+    ws__fail(e->ctx, WS_EINVAL, "no pair is left to judge: '%s' has %zu",
+             x->o->to_data, pairs);
+    return ws__hint(e->ctx, "ask for fewer cells");
+}
+
 static int load(struct transfer *x, struct ws_spec *spec)
 {
     const struct ws__kernel *k;
@@ -47,7 +62,8 @@ static int load(struct transfer *x, struct ws_spec *spec)
     WS_TRY(
         ws__model_sheet(spec->ctx, &spec->arena, x->o->to_sheet, &x->to.sheet));
     WS_TRY(ws__model_load(&x->from));
-    return ws__model_load(&x->to);
+    WS_TRY(ws__model_load(&x->to));
+    return need_rest(x);
 }
 
 /* --- the first device ----------------------------------------------------- */
