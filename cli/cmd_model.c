@@ -47,6 +47,7 @@ static json_t *eval_json(const struct ws_model_eval *e)
         json_array_append_new(losses, c);
     }
     cli_put(j, "beyond", losses);
+    cli_put(j, "foreign_rows", json_integer((json_int_t)e->foreign));
     return j;
 }
 
@@ -66,6 +67,9 @@ static void print_eval(const struct ws_model_eval *e)
 
     printf("%.0f shapes to fit on, %.0f held out; best/chosen: 1 is the best\n",
            e->mean.fit_shapes, e->mean.held_shapes);
+    if (e->foreign)
+        printf("%llu rows of no config of the space are left out\n",
+               (unsigned long long)e->foreign);
     printf("seed    choice    top 3   regret     p95   worst  within5  "
            "<default    error   cells\n");
     for (size_t i = 0; i < e->nseed; i++) {
@@ -258,11 +262,12 @@ static int read_passes(struct cli *c, const char *text, int64_t *pass,
     char *end;
 
     for (*n = 0; text && *text; text = *end ? end + 1 : end) {
-        pass[*n] = strtoll(text, &end, 10);
-        if (end == text || (*end && *end != ',') || *n + 1 == max)
+        int64_t v = strtoll(text, &end, 10);
+
+        if (end == text || (*end && *end != ',') || *n == max)
             return cli_usage(c, "write their numbers, as 1,2",
                              "'%s' names no passes", text);
-        ++*n;
+        pass[(*n)++] = v;
     }
     return -1;
 }
@@ -455,7 +460,7 @@ static int run_here(struct cli *c, struct want *w, bool is_eval)
     return is_eval ? eval(c, w) : explain(c, w);
 }
 
-/* Options that only one of the three has: 1, and the usage is told. */
+/* Is an option given that `what` does not have? */
 static bool foreign(const struct want *w, const char *what)
 {
     bool of_eval =

@@ -287,6 +287,7 @@ struct ws_model_eval {
     size_t nseed;
     const struct ws_model_choice *loss; /* by seed and shape */
     size_t nloss;
+    uint64_t foreign; /* rows of no config of the space, left out */
 };
 
 /* The specification has one kernel with an op. The result lives until the

@@ -71,6 +71,7 @@ static int open_data(struct explain *x, const char *shape, const char *config)
 {
     struct ws__model_data *e = &x->data;
 
+    e->any_default = true; /* nothing is compared with it */
     WS_TRY(ws__model_opts(e, x->arena, &x->o));
     if (x->o.method != WS__JUDGE_WAVE && x->o.method != WS__JUDGE_BILINEAR) {
         ws__fail(e->ctx, WS_EINVAL, "method '%s' has nothing to explain",
@@ -164,7 +165,7 @@ static void add_coords(struct explain *x, const int64_t *coord)
 static void add_time(struct explain *x, const char *group, const char *name,
                      int32_t log2_ns)
 {
-    double ns = wsrt__wave_value(log2_ns);
+    double ns = wsrt__exp2(log2_ns);
 
     if (ns > 1e-3) /* else there is none */
         add(x, group, name, "ns", ns);
@@ -277,8 +278,8 @@ static int explain_pair(struct explain *x, const struct ws__wave_model *m,
     add_formula(x, law, &terms);
     add_correction(x, &form[config], feature);
     x->out->predicted_ns =
-        wsrt__wave_value(wsrt__wave_log2_ns(law, &form[config], coord, axis,
-                                            (uint32_t)t->naxis));
+        wsrt__exp2(wsrt__wave_log2_ns(law, &form[config], coord, axis,
+                                      (uint32_t)t->naxis));
     add(x, "result", "predicted", "ns", x->out->predicted_ns);
     return ws__wave_deviation(m,
                               (struct ws__wave_point){(uint32_t)x->shape,

@@ -88,7 +88,7 @@ static int wish_portfolio(struct wish_list *l, struct ws__arena *a,
         return WS_ENOMEM;
     WS_TRY(ws__pack_portfolio(l->spec->ctx, c, model, keep));
     while (w + 1 < s->nworkload &&
-           !ws__plan_same_types(s->op, s->workload[w].axis, m->type))
+           ws__op_compare_types(s->op, s->workload[w].axis, m->type))
         w++;
     for (size_t i = 0; i < m->nform; i++)
         if (keep[i] && !s->kernel[m->form[i].candidate.kernel].specialize)

@@ -76,8 +76,8 @@ static void join(struct ws__model_data *e, const struct ws__matrix *m,
                naxis * sizeof(*e->axis));
 }
 
-/* Facts of a config: those of most of its cells. */
-static void set_facts(struct ws__model_data *e)
+/* That of most cells of a config. */
+static void set_occupancy(struct ws__model_data *e)
 {
     size_t most = e->fit.nconfig + e->held.nconfig;
 
@@ -94,8 +94,7 @@ static void set_facts(struct ws__model_data *e)
             for (size_t k = 0; k < e->nshape; k++) {
                 const struct ws__matrix_cell *d = e->cell[k * most + j];
 
-                count += d && d->known && d->resident == c->resident &&
-                         d->spills == c->spills;
+                count += d && d->known && d->resident == c->resident;
             }
             if (count > best_count) {
                 best_count = count;
@@ -104,11 +103,7 @@ static void set_facts(struct ws__model_data *e)
             if (count * 2 > e->nshape)
                 break;
         }
-        if (!best)
-            continue;
-        e->facts[j].occupancy = best->resident;
-        e->facts[j].registers = best->registers;
-        e->facts[j].spills = best->spills;
+        e->occupancy[j] = best ? best->resident : 0;
     }
 }
 
@@ -119,16 +114,16 @@ static int join_both(struct ws__model_data *e)
     e->nshape = e->fit.nshape + e->held.nshape + (e->extra != NULL);
     e->axis = ws__alloc(e->ctx, e->nshape * WS__MAX_AXES, sizeof(*e->axis));
     e->config = ws__alloc(e->ctx, most, sizeof(*e->config));
-    e->facts = ws__alloc(e->ctx, most, sizeof(*e->facts));
+    e->occupancy = ws__alloc(e->ctx, most, sizeof(*e->occupancy));
     e->cell = ws__alloc(e->ctx, e->nshape * most, sizeof(*e->cell));
-    if (!e->axis || !e->config || !e->facts || !e->cell)
+    if (!e->axis || !e->config || !e->occupancy || !e->cell)
         return WS_ENOMEM;
     join(e, &e->fit, 0);
     join(e, &e->held, e->fit.nshape);
     if (e->extra)
         memcpy(e->axis + (e->nshape - 1) * e->kernel->op->naxis, e->extra,
                e->kernel->op->naxis * sizeof(*e->axis));
-    set_facts(e);
+    set_occupancy(e);
     /* Closer rows from here on. */
     for (size_t i = 0; i < e->nshape; i++)
         memmove(e->cell + i * e->nconfig, e->cell + i * most,
@@ -275,6 +270,7 @@ static int find_default(struct ws__model_data *e)
 {
     struct ws__config c;
     struct ws__buf text;
+    int rc;
 
     ws__config_default(e->kernel, &c);
     for (size_t j = 0; j < e->nconfig; j++)
@@ -286,12 +282,15 @@ static int find_default(struct ws__model_data *e)
     if (e->any_default)
         return 0;
     ws__buf_init(&text, e->ctx, 4096);
-    WS_TRY(ws__config_print(&text, e->kernel, &c));
-    ws__fail(e->ctx, WS_EINVAL, "the default %s is not in '%s'", text.data,
-             e->o->data);
+    rc = ws__config_print(&text, e->kernel, &c);
+    if (rc >= 0)
+        ws__fail(e->ctx, WS_EINVAL, "the default %s is not in '%s'", text.data,
+                 e->o->data);
     ws__buf_free(&text);
-    return ws__hint(e->ctx, "set 'default' of the parameters to a config that "
-                            "was timed");
+    return rc < 0 ? rc
+                  : ws__hint(e->ctx,
+                             "set 'default' of the parameters to a config that "
+                             "was timed");
 }
 
 static int make_arrays(struct ws__model_data *e)
@@ -330,17 +329,18 @@ int ws__model_load(struct ws__model_data *e)
     WS_TRY(choose_passes(e));
     WS_TRY(join_both(e));
     WS_TRY(make_space(e));
-    WS_TRY(ws__wave_table_make(&(struct ws__wave_source){.ctx = e->ctx,
-                                                         .kernel = e->kernel,
-                                                         .sheet = &e->sheet,
-                                                         .axis = e->axis,
-                                                         .nshape = e->nshape,
-                                                         .config = e->config,
-                                                         .facts = e->facts,
-                                                         .nconfig = e->nconfig,
-                                                         .feasible = feasible,
-                                                         .user = e},
-                               &e->maker));
+    WS_TRY(
+        ws__wave_table_make(&(struct ws__wave_source){.ctx = e->ctx,
+                                                      .kernel = e->kernel,
+                                                      .sheet = &e->sheet,
+                                                      .axis = e->axis,
+                                                      .nshape = e->nshape,
+                                                      .config = e->config,
+                                                      .occupancy = e->occupancy,
+                                                      .nconfig = e->nconfig,
+                                                      .feasible = feasible,
+                                                      .user = e},
+                            &e->maker));
     return make_arrays(e);
 }
 
@@ -351,7 +351,7 @@ void ws__model_clear(struct ws__model_data *e)
     ws__space_free(e->space);
     ws__free(e->ctx, e->axis);
     ws__free(e->ctx, e->config);
-    ws__free(e->ctx, e->facts);
+    ws__free(e->ctx, e->occupancy);
     ws__free(e->ctx, e->cell);
     ws__free(e->ctx, e->log_ns);
     ws__free(e->ctx, e->group);

@@ -21,9 +21,8 @@ struct ws__model_data {
     size_t nshape, nconfig;
     int64_t *axis;
     struct ws__config *config;
-    struct ws__wave_config *facts;
+    uint32_t *occupancy;
     const struct ws__matrix_cell **cell; /* shape * nconfig + config */
-    unsigned char *valid;                /* the same */
     int fit_pass[WS__MATRIX_PASSES];
     size_t nfit_pass;
     int truth_pass[2]; /* of fit, of held */

@@ -164,6 +164,7 @@ static int judge(struct ws__model_data *e, struct ws__arena *arena,
     average(f, n, &out->mean);
     out->seed = f;
     out->nseed = n;
+    out->foreign = e->fit.foreign + e->held.foreign;
     return 0;
 }
 

@@ -86,7 +86,7 @@ static int add_portfolio(struct files *f, const struct ws__pack_content *c,
     WS_TRY(ws__pack_portfolio(f->spec->ctx, c, model, keep));
     for (size_t i = 0; i < m->nform; i++)
         for (size_t w = 0; keep[i] && w < s->nworkload; w++)
-            if (ws__plan_same_types(s->op, s->workload[w].axis, m->type))
+            if (!ws__op_compare_types(s->op, s->workload[w].axis, m->type))
                 WS_TRY(add(f, m->form[i].candidate.kernel,
                            &m->form[i].candidate.config, &s->workload[w]));
     return 0;

@@ -227,14 +227,17 @@ static unsigned parallel(const struct tune *t)
            (unsigned)ndevice(t->o);
 }
 
-/* A share of all pairs as a number of trials. */
+/* Trials; a share of all pairs as a number of them; 0: as time allows. */
 static int budget_of(struct tune *t, uint64_t *trials)
 {
     double all = 0;
 
     *trials = t->o->budget_trials;
-    if (!(t->o->budget_share > 0))
+    if (!(t->o->budget_share > 0)) {
+        if (!*trials && !t->o->budget_ns)
+            *trials = DEFAULT_BUDGET_TRIALS;
         return 0;
+    }
     for (size_t i = 0; i < t->nspace; i++) {
         uint64_t valid;
 
@@ -279,8 +282,6 @@ static int search(struct tune *t, const char *strategy)
 
     if (rc)
         return rc;
-    if (!eo.budget_trials && !eo.budget_ns)
-        eo.budget_trials = DEFAULT_BUDGET_TRIALS;
     snprintf(t->run.name, sizeof(t->run.name), "%s", s->path);
     snprintf(t->run.strategy, sizeof(t->run.strategy), "%s", strategy);
     t->run.spec = s->hash;

@@ -33,9 +33,6 @@ int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
 int ws__plan_waves(struct ws_spec *spec, const struct ws__journal *j,
                    const struct ws__run *run, const struct ws__identity *id,
                    struct ws__arena *a, struct ws__pack_content *c);
-/* Are the type axes equal? */
-bool ws__plan_same_types(const struct ws__op *op, const int64_t *a,
-                         const int64_t *b);
 
 /* plan_ready.c: the ready-made kernels that a pack's choices and defaults
  * need, as its blobs, in the arena. */

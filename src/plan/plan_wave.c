@@ -4,8 +4,9 @@
  * For each combination of types among the workloads one model, in which every
  * kernel has constants of its own, fitted on its ok trials. Candidates of the
  * pack are the configs that were right wherever they were tried, and the
- * defaults. What the process knows is asked on the workloads and between them,
- * for a pack is used on other shapes than those that were timed.
+ * defaults that fit the device. What the process knows is asked on the
+ * workloads and between them, for a pack is used on other shapes than those
+ * that were timed.
  *
  * Too few trials make no model: the pack then answers by the nearest shape.
  */
@@ -33,8 +34,8 @@ struct timing {
 /* A config of a kernel, and what is known of it. */
 struct subject {
     struct ws__candidate candidate;
-    struct ws__wave_config facts;
-    double lag; /* least time over the best of a workload */
+    uint32_t occupancy; /* 0: unknown */
+    double lag;         /* least time over the best of a workload */
     bool wrong, dflt;
     struct timing *timing;
     size_t n, cap;
@@ -76,11 +77,8 @@ static int note(struct waves *w, const struct ws__trial *t)
     struct subject *s;
 
     WS_TRY(subject_of(w, &t->candidate, &s));
-    if (t->res.blocks_per_unit) {
-        s->facts.occupancy = t->res.blocks_per_unit;
-        s->facts.registers = t->res.registers;
-        s->facts.spills = t->res.spill_bytes / 4;
-    }
+    if (t->res.blocks_per_unit)
+        s->occupancy = t->res.blocks_per_unit;
     s->wrong |= t->verdict == WS__V_WRONG || t->verdict == WS__V_CHEAT ||
                 t->verdict == WS__V_CRASH || t->verdict == WS__V_HANG;
     if (t->verdict != WS__V_OK || !isfinite(ns) || !(ns > 0))
@@ -103,7 +101,7 @@ static int on_answer(void *user, const struct ws__question *q,
                : 0;
 }
 
-static int find_defaults(struct waves *w)
+static int find_defaults(struct waves *w, const struct ws__pack_content *p)
 {
     for (uint32_t k = 0; k < w->spec->s->nkernel; k++) {
         struct ws__candidate c;
@@ -112,6 +110,8 @@ static int find_defaults(struct waves *w)
         memset(&c, 0, sizeof(c));
         c.kernel = k;
         ws__config_default(&w->spec->s->kernel[k], &c.config);
+        if (!ws__pack_fits_device(p, &c))
+            continue;
         WS_TRY(subject_of(w, &c, &s));
         s->dflt = true;
     }
@@ -160,8 +160,9 @@ struct lane {
     size_t nworkload, nshape;
     int64_t *axis;
     struct ws__config *config;
-    struct ws__wave_config *facts;
-    size_t *subject, nconfig;
+    uint32_t *occupancy;
+    size_t nconfig;
+    bool has_default; /* as the first */
     struct ws__wave_sample *sample;
     size_t nsample;
 };
@@ -220,8 +221,9 @@ static void set_configs(struct lane *l)
                             ? fmin(1, s->timing[t].mhz / l->w->sheet.mhz)
                             : 1};
         l->config[l->nconfig] = s->candidate.config;
-        l->facts[l->nconfig] = s->facts;
-        l->subject[l->nconfig++] = i;
+        l->occupancy[l->nconfig] = s->occupancy;
+        l->has_default |= s->dflt;
+        l->nconfig++;
     }
 }
 
@@ -236,15 +238,11 @@ static int lane_room(struct lane *l)
         ws__arena_alloc(a, (l->nworkload + BETWEEN) * l->w->spec->s->op->naxis,
                         sizeof(*l->axis));
     l->config = ws__arena_alloc(a, l->w->n, sizeof(*l->config));
-    l->facts = ws__arena_alloc(a, l->w->n, sizeof(*l->facts));
-    l->subject = ws__arena_alloc(a, l->w->n, sizeof(*l->subject));
+    l->occupancy = ws__arena_alloc(a, l->w->n, sizeof(*l->occupancy));
     l->sample = ws__arena_alloc(a, times + 1, sizeof(*l->sample));
-    return l->axis && l->config && l->facts && l->subject && l->sample
-               ? 0
-               : WS_ENOMEM;
+    return l->axis && l->config && l->occupancy && l->sample ? 0 : WS_ENOMEM;
 }
 
-/* The default is the first of its kernel. */
 static int fill_forms(struct lane *l, const struct ws__wave_model *m,
                       struct wsrt_wave_law *law, struct ws__pack_form *form)
 {
@@ -256,9 +254,10 @@ static int fill_forms(struct lane *l, const struct ws__wave_model *m,
         return WS_ENOMEM;
     memset(timed, 1, l->nworkload);
     WS_TRY(ws__wave_distil(m, NULL, law, f));
-    WS_TRY(ws__wave_margin(m, 0, DEVIATIONS, timed, margin));
+    if (l->has_default)
+        WS_TRY(ws__wave_margin(m, 0, DEVIATIONS, timed, margin));
     for (uint32_t j = 0; j < l->nconfig; j++) {
-        uint32_t held = l->facts[j].occupancy;
+        uint32_t held = l->occupancy[j];
 
         form[j].candidate.kernel = l->kernel;
         form[j].candidate.config = l->config[j];
@@ -290,7 +289,7 @@ static int fit_lane(struct lane *l, struct ws__pack_model *model,
                                   .axis = l->axis,
                                   .nshape = l->nshape,
                                   .config = l->config,
-                                  .facts = l->facts,
+                                  .occupancy = l->occupancy,
                                   .nconfig = l->nconfig,
                                   .feasible = always},
         &maker));
@@ -305,15 +304,6 @@ static int fit_lane(struct lane *l, struct ws__pack_model *model,
 }
 
 /* --- models --------------------------------------------------------------- */
-
-bool ws__plan_same_types(const struct ws__op *op, const int64_t *a,
-                         const int64_t *b)
-{
-    for (size_t i = 0; i < op->naxis; i++)
-        if (op->axis[i].kind == WS__AXIS_TYPE && a[i] != b[i])
-            return false;
-    return true;
-}
 
 /* Of the types of workload `first`. */
 static int make_model(struct waves *w, size_t first, struct ws__pack_model *m)
@@ -330,8 +320,8 @@ static int make_model(struct waves *w, size_t first, struct ws__pack_model *m)
     if (!law || !form || !coord || !l.workload)
         return WS_ENOMEM;
     for (uint32_t i = 0; i < s->nworkload; i++)
-        if (ws__plan_same_types(s->op, s->workload[i].axis,
-                                s->workload[first].axis))
+        if (!ws__op_compare_types(s->op, s->workload[i].axis,
+                                  s->workload[first].axis))
             l.workload[l.nworkload++] = i;
     memcpy(m->type, s->workload[first].axis, sizeof(m->type));
     m->form = form;
@@ -359,8 +349,8 @@ static int make_models(struct waves *w, struct ws__pack_content *c)
         bool seen = false;
 
         for (size_t k = 0; k < i && !seen; k++)
-            seen = ws__plan_same_types(s->op, s->workload[i].axis,
-                                       s->workload[k].axis);
+            seen = !ws__op_compare_types(s->op, s->workload[i].axis,
+                                         s->workload[k].axis);
         if (seen)
             continue;
         WS_TRY(make_model(w, i, &m[c->nmodel]));
@@ -391,7 +381,7 @@ int ws__plan_waves(struct ws_spec *spec, const struct ws__journal *j,
         rc = j->ops->replay(j->self, run, on_answer, &w);
     }
     if (!rc)
-        rc = find_defaults(&w);
+        rc = find_defaults(&w, c);
     if (!rc) {
         drop_useless(&w);
         rc = make_models(&w, c);

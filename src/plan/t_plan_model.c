@@ -24,7 +24,11 @@ static const char *const files[][2] = {
               "1000,16,1,9000\n1000,64,1,8000\n1000,16,3,9100\n"
               "1000,64,3,8100\n8000,16,1,30000\n8000,64,1,20000\n"
               "8000,16,3,31000\n8000,64,3,20100\n64,16,1,5000\n"
-              "64,64,1,6000\n64,16,3,5100\n64,64,3,6100\n"}};
+              "64,64,1,6000\n64,16,3,5100\n64,64,3,6100\n"
+              "64,32,1,100\n"},
+    {"no_default.csv", "M,B,pass,time_ns\n"
+                       "1000,64,1,8000\n1000,64,3,8100\n8000,64,1,20000\n"
+                       "8000,64,3,20100\n64,64,1,6000\n64,64,3,6100\n"}};
 
 static int setup(void **state)
 {
@@ -82,6 +86,7 @@ static int eval(struct ws_ctx *ctx, void *user)
     if (!rc) {
         assert_int_equal(e.nseed, 1);
         assert_true(e.mean.cells <= 3);
+        assert_int_equal(e.foreign, 1); /* B=32 is not in the space */
     }
     ws_spec_free(s);
     return rc;
@@ -127,11 +132,26 @@ static void explain_fails_in_turn(void **state)
     assert_true(t_torture(explain, bilinear) > 20);
 }
 
+static void no_timed_default_is_needed(void **state)
+{
+    char with_default[sizeof(data)];
+    struct ws_ctx *ctx = t_ctx(NULL);
+
+    (void)state;
+    memcpy(with_default, data, sizeof(data));
+    snprintf(data, sizeof(data), "%s/no_default.csv", dir);
+    assert_int_equal(explain(ctx, wave), 0);
+    assert_int_not_equal(eval(ctx, wave), 0); /* which compares with it */
+    memcpy(data, with_default, sizeof(data));
+    ws_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eval_fails_in_turn),
         cmocka_unit_test(explain_fails_in_turn),
+        cmocka_unit_test(no_timed_default_is_needed),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

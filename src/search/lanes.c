@@ -299,17 +299,10 @@ int ws__lanes_ask(void *state, struct ws__candidate *c, uint32_t *workload)
 }
 
 /* What the build said of a config changes what its pairs are. */
-static void note_facts(struct lane *l, size_t config,
-                       const struct ws__resources *r)
+static void note_occupancy(struct lane *l, size_t config, uint32_t occupancy)
 {
-    struct ws__wave_config facts = {.occupancy = r->blocks_per_unit,
-                                    .registers = r->registers,
-                                    .spills = r->spill_bytes / 4};
-
-    if (!r->blocks_per_unit ||
-        l->maker.config[config].occupancy == r->blocks_per_unit)
-        return;
-    ws__wave_table_facts(&l->maker, config, &facts);
+    if (occupancy && l->maker.config[config].occupancy != occupancy)
+        ws__wave_table_occupancy(&l->maker, config, occupancy);
 }
 
 int ws__lanes_tell(void *state, const struct ws__trial *t)
@@ -324,7 +317,7 @@ int ws__lanes_tell(void *state, const struct ws__trial *t)
         x.config++;
     if (x.config == l->nconfig)
         return 0;
-    note_facts(l, x.config, &t->res);
+    note_occupancy(l, x.config, t->res.blocks_per_unit);
     x.log_ns = isfinite(score) && score > 0 ? log(score) : HUGE_VAL;
     if (t->mhz)
         x.clock = fmin(1, t->mhz / s->sheet.mhz);

@@ -50,7 +50,7 @@ static int more(struct ws__csv *c)
     return ws__hint(c->ctx, "is it a CSV file?");
 }
 
-int ws__csv_line(struct ws__csv *c)
+static int next_line(struct ws__csv *c)
 {
     char *nl;
 
@@ -101,7 +101,7 @@ static int quoted_cell(struct ws__csv *c, char **s)
     return 0;
 }
 
-int ws__csv_split(struct ws__csv *c)
+static int split(struct ws__csv *c)
 {
     char *s = c->line.data + c->at;
 
@@ -125,7 +125,7 @@ int ws__csv_split(struct ws__csv *c)
 
 int ws__csv_names(struct ws__csv *c)
 {
-    int rc = ws__csv_line(c);
+    int rc = next_line(c);
 
     if (rc <= 0)
         return rc;
@@ -138,7 +138,7 @@ int ws__csv_names(struct ws__csv *c)
     /* The mark that some programs put first. */
     if (!strncmp(c->line.data + c->at, "\xef\xbb\xbf", 3))
         c->at += 3;
-    WS_TRY(ws__csv_split(c));
+    WS_TRY(split(c));
     c->name = ws__arena_alloc(&c->arena, c->ncell, sizeof(*c->name));
     if (!c->name)
         return WS_ENOMEM;
@@ -156,11 +156,11 @@ int ws__csv_row(struct ws__csv *c)
     int rc;
 
     do
-        rc = ws__csv_line(c);
+        rc = next_line(c);
     while (rc > 0 && !c->line.data[c->at]);
     if (rc <= 0)
         return rc;
-    WS_TRY(ws__csv_split(c));
+    WS_TRY(split(c));
     if (c->ncell == c->ncolumn)
         return 1;
     ws__fail_at(c->ctx, WS_EPARSE, &c->loc,
@@ -168,6 +168,23 @@ int ws__csv_row(struct ws__csv *c)
                 "columns",
                 c->ncell, c->ncolumn);
     return ws__hint(c->ctx, "is the file cut off?");
+}
+
+int ws__csv_bad_cell(struct ws__csv *c, int column, const char *want)
+{
+    ws__fail_at(c->ctx, WS_EPARSE, &c->loc, "'%.100s' in column '%s'",
+                c->cell[column], c->name[column]);
+    return ws__hint(c->ctx, "%s", want);
+}
+
+int ws__csv_time(struct ws__csv *c, int column, double unit, const char *text,
+                 double *ns)
+{
+    if (!ws__decimal_parse(text, ns) || !ws__results_is_time(*ns * unit))
+        return ws__csv_bad_cell(
+            c, column, "a time is a number above 0, of at most 30 years");
+    *ns *= unit;
+    return 0;
 }
 
 int ws__csv_column(const struct ws__csv *c, const char *name)

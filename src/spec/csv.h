@@ -32,9 +32,11 @@ int ws__csv_names(struct ws__csv *c);
 /* Takes the next line that is not empty apart, a cell a column: 1; 0 at the
  * end; WS_EPARSE, WS_ELIMIT. */
 int ws__csv_row(struct ws__csv *c);
-/* The steps of it: the next line, cut at its end, 1 or 0; and its cells. */
-int ws__csv_line(struct ws__csv *c);
-int ws__csv_split(struct ws__csv *c);
+/* WS_EPARSE: what stands in a cell of the line at hand is not what is wanted. */
+int ws__csv_bad_cell(struct ws__csv *c, int column, const char *want);
+/* A time above 0 as ns, from text of the cell (all of it, or a part). */
+int ws__csv_time(struct ws__csv *c, int column, double unit, const char *text,
+                 double *ns);
 /* The column's index, or -1. */
 int ws__csv_column(const struct ws__csv *c, const char *name);
 /* WS_ESPEC: another column has the name of this one. column -1: 0. */

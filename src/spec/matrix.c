@@ -15,7 +15,7 @@
 struct row {
     uint32_t shape, config, pass;
     double ns, mhz;
-    uint32_t resident, registers, spills;
+    uint32_t resident;
 };
 
 struct reading {
@@ -26,7 +26,7 @@ struct reading {
     struct ws__matrix *m;
     int param[WS__MAX_PARAMS];
     struct ws__csv_axis axis[WS__MAX_AXES];
-    int time, pass, name, group, mhz, resident, registers, spills;
+    int time, pass, name, group, mhz, resident;
     double unit;
     struct row *row;
     size_t nrow, cap;
@@ -60,19 +60,10 @@ static int find_others(struct reading *r)
     r->group = ws__csv_column(&r->csv, "src");
     r->mhz = ws__csv_column(&r->csv, "sm_mhz");
     r->resident = ws__csv_column(&r->csv, "blocks_per_sm");
-    r->registers = ws__csv_column(&r->csv, "n_regs");
-    r->spills = ws__csv_column(&r->csv, "n_spills");
     return ws__results_time_column(&r->csv, NULL, &r->time, &r->unit);
 }
 
 /* --- rows ----------------------------------------------------------------- */
-
-static int bad_cell(struct reading *r, int column, const char *want)
-{
-    ws__fail_at(r->csv.ctx, WS_EPARSE, &r->csv.loc, "'%.100s' in column '%s'",
-                r->csv.cell[column], r->csv.name[column]);
-    return ws__hint(r->csv.ctx, "%s", want);
-}
 
 static int read_count(struct reading *r, int column, uint32_t *out)
 {
@@ -80,7 +71,7 @@ static int read_count(struct reading *r, int column, uint32_t *out)
 
     if (column >= 0 && *r->csv.cell[column] &&
         (!ws__integer_parse(r->csv.cell[column], &v) || v < 0 || v > INT32_MAX))
-        return bad_cell(r, column, "a whole number from 0 on");
+        return ws__csv_bad_cell(&r->csv, column, "a whole number from 0 on");
     *out = (uint32_t)v;
     return 0;
 }
@@ -94,7 +85,7 @@ static int read_axes(struct reading *r, int64_t *axis)
         if (r->axis[a].column >= 0 &&
             (!ws__csv_axis_value(&r->csv, &op->axis[a], r->axis[a], &axis[a]) ||
              axis[a] < 1))
-            return bad_cell(r, r->axis[a].column,
+            return ws__csv_bad_cell(&r->csv, r->axis[a].column,
                             "an axis is a whole number from 1 "
                             "on, or a type");
     }
@@ -156,7 +147,7 @@ static int find_pass(struct reading *r, uint32_t *out)
     int at;
 
     if (r->pass >= 0 && !ws__integer_parse(r->csv.cell[r->pass], &pass))
-        return bad_cell(r, r->pass, "the number of a pass");
+        return ws__csv_bad_cell(&r->csv, r->pass, "the number of a pass");
     at = ws__matrix_pass(m, pass);
     if (at < 0) {
         if (m->npass == WS__MATRIX_PASSES)
@@ -184,16 +175,12 @@ static bool set_params(struct reading *r)
 
 static int read_times(struct reading *r, struct row *row)
 {
-    if (!ws__decimal_parse(r->csv.cell[r->time], &row->ns) ||
-        !ws__results_is_time(row->ns * r->unit))
-        return bad_cell(r, r->time,
-                        "a time is a number above 0, of at most "
-                        "30 years");
-    row->ns *= r->unit;
+    WS_TRY(ws__csv_time(&r->csv, r->time, r->unit, r->csv.cell[r->time],
+                        &row->ns));
     if (r->mhz >= 0 && *r->csv.cell[r->mhz] &&
         (!ws__decimal_parse(r->csv.cell[r->mhz], &row->mhz) ||
          !(row->mhz > 0) || row->mhz > 1e5))
-        return bad_cell(r, r->mhz, "a clock is a number of MHz above 0");
+        return ws__csv_bad_cell(&r->csv, r->mhz, "a clock is a number of MHz above 0");
     return 0;
 }
 
@@ -212,8 +199,6 @@ static int read_row(struct reading *r)
     WS_TRY(find_config(r, &row.config));
     WS_TRY(find_pass(r, &row.pass));
     WS_TRY(read_count(r, r->resident, &row.resident));
-    WS_TRY(read_count(r, r->registers, &row.registers));
-    WS_TRY(read_count(r, r->spills, &row.spills));
     WS_TRY(ws__grow(r->csv.ctx, (void **)&r->row, &r->cap, r->nrow,
                     sizeof(*r->row)));
     r->row[r->nrow++] = row;
@@ -264,8 +249,6 @@ static int fill(struct reading *r)
         c->ns[row->pass] = row->ns;
         c->mhz[row->pass] = row->mhz;
         c->resident = row->resident;
-        c->registers = row->registers;
-        c->spills = row->spills;
         c->known = true;
     }
     return 0;

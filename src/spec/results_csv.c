@@ -313,25 +313,6 @@ static size_t set_params(struct csv *c)
     return k->nparam;
 }
 
-static int bad_cell(struct csv *c, int column, const char *want)
-{
-    ws__fail_at(c->rd->ctx, WS_EPARSE, &c->csv.loc, "'%.100s' in column '%s'",
-                c->csv.cell[column], c->csv.name[column]);
-    return ws__hint(c->rd->ctx, "%s", want);
-}
-
-static int read_time(struct csv *c, int column, double unit, const char *text,
-                     double *ns)
-{
-    if (ws__decimal_parse(text, ns) && ws__results_is_time(*ns * unit)) {
-        *ns *= unit;
-        return 0;
-    }
-    return bad_cell(c, column,
-                    "a time is a number above 0, of at most 30 "
-                    "years");
-}
-
 /* 0 or an empty cell: it is not known. */
 static int read_build(struct csv *c)
 {
@@ -342,7 +323,7 @@ static int read_build(struct csv *c)
         return 0;
     if (!ws__decimal_parse(text, &build) || !(build >= 0) ||
         !(build * c->build_unit <= 1e18))
-        return bad_cell(c, c->build,
+        return ws__csv_bad_cell(&c->csv, c->build,
                         "a time of building is a number, or "
                         "nothing if it is not known");
     c->rd->r.build_ns = (uint64_t)(build * c->build_unit);
@@ -360,7 +341,7 @@ static int read_samples(struct csv *c)
         double ns;
 
         s[n] = '\0';
-        WS_TRY(read_time(c, c->samples, c->samples_unit, s, &ns));
+        WS_TRY(ws__csv_time(&c->csv, c->samples, c->samples_unit, s, &ns));
         WS_TRY(ws__results_sample(c->rd, ns));
         s += n;
         if (end)
@@ -391,7 +372,7 @@ static int read_figures(struct csv *c)
     r->verdict = WS__V_OK;
     if (c->status >= 0 &&
         !ws__results_verdict(c->csv.cell[c->status], &r->verdict))
-        return bad_cell(c, c->status,
+        return ws__csv_bad_cell(&c->csv, c->status,
                         "known are ok and the failures that docs/formats.md "
                         "lists");
     if (c->build >= 0)
@@ -404,7 +385,7 @@ static int read_figures(struct csv *c)
     }
     if (c->samples >= 0)
         WS_TRY(read_samples(c));
-    return read_time(c, c->time, c->time_unit, c->csv.cell[c->time],
+    return ws__csv_time(&c->csv, c->time, c->time_unit, c->csv.cell[c->time],
                      &r->figure_ns);
 }
 

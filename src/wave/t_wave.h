@@ -141,4 +141,29 @@ static inline void t_wave_sample(const struct t_wave *t, size_t n, double noise,
     }
 }
 
+/* What the tests of a file share, and its fixtures. */
+static struct ws_ctx *ctx;
+static struct t_wave t;
+
+static inline int setup(void **state)
+{
+    (void)state;
+    ctx = t_ctx(NULL);
+    return ctx ? 0 : -1;
+}
+
+static inline int teardown(void **state)
+{
+    (void)state;
+    ws_ctx_free(ctx);
+    return 0;
+}
+
+static inline int make_table(void **state)
+{
+    (void)state;
+    t_wave_make(ctx, &t);
+    return 0;
+}
+
 #endif

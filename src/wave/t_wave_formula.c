@@ -262,7 +262,7 @@ static int32_t q20(double x)
 static double ns(const struct wsrt_wave_law *law,
                  const struct wsrt_wave_form *form, const int64_t *c)
 {
-    return wsrt__wave_value(wsrt__wave_formula(law, form, c));
+    return wsrt__exp2(wsrt__wave_formula(law, form, c));
 }
 
 static void is_near(double got, double want)

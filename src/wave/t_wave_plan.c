@@ -8,30 +8,6 @@
 
 #include "wavesmith/wavesmith.h"
 
-static struct ws_ctx *ctx;
-static struct t_wave t;
-
-static int setup(void **state)
-{
-    (void)state;
-    ctx = t_ctx(NULL);
-    return ctx ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ws_ctx_free(ctx);
-    return 0;
-}
-
-static int make_table(void **state)
-{
-    (void)state;
-    t_wave_make(ctx, &t);
-    return 0;
-}
-
 /* What a plan asked. */
 struct asked {
     size_t n;

@@ -1,7 +1,7 @@
 /*
  * t_wave_table.c: coordinates from expressions: those of the kernels in
  * tests/perf/h200 against the launched grids in their matrices, what is put
- * together where a kernel says nothing, and facts that come later.
+ * together where a kernel says nothing, and an occupancy that comes later.
  */
 #include "base/t_base.h"
 
@@ -36,7 +36,7 @@ struct h200 {
     const struct ws__kernel *kernel;
     struct ws__matrix m;
     int64_t *axis;
-    struct ws__wave_config *facts;
+    uint32_t *occupancy;
     struct ws__wave_maker maker;
 };
 
@@ -60,12 +60,12 @@ static void make_h200(struct h200 *h, const char *name)
     assert_int_equal(ws__matrix_read(ctx, h->kernel, data, &h->m), 0);
     naxis = h->kernel->op->naxis;
     h->axis = calloc(h->m.nshape * naxis, sizeof(*h->axis));
-    h->facts = calloc(h->m.nconfig, sizeof(*h->facts));
+    h->occupancy = calloc(h->m.nconfig, sizeof(*h->occupancy));
     for (size_t i = 0; i < h->m.nshape; i++)
         memcpy(h->axis + i * naxis, h->m.shape[i].axis,
                naxis * sizeof(*h->axis));
     for (size_t j = 0; j < h->m.nconfig; j++)
-        h->facts[j].occupancy = 2;
+        h->occupancy[j] = 2;
     assert_int_equal(ws__wave_table_make(
                          &(struct ws__wave_source){.ctx = ctx,
                                                    .kernel = h->kernel,
@@ -73,7 +73,7 @@ static void make_h200(struct h200 *h, const char *name)
                                                    .axis = h->axis,
                                                    .nshape = h->m.nshape,
                                                    .config = h->m.config,
-                                                   .facts = h->facts,
+                                                   .occupancy = h->occupancy,
                                                    .nconfig = h->m.nconfig,
                                                    .feasible = known,
                                                    .user = h},
@@ -87,7 +87,7 @@ static void free_h200(struct h200 *h)
     ws__matrix_clear(ctx, &h->m);
     ws__spec_free(h->spec);
     free(h->axis);
-    free(h->facts);
+    free(h->occupancy);
 }
 
 static const struct ws__wave_pair *pair(const struct h200 *h, size_t shape,
@@ -237,26 +237,25 @@ static void configs_of_gemm(void **state)
 }
 
 /* `again` of attention uses resident_blocks: what is known later changes it. */
-static void facts_come_later(void **state)
+static void occupancy_comes_later(void **state)
 {
-    struct ws__wave_config one = {.occupancy = 1}, many = {.occupancy = 16};
     struct h200 h;
     size_t less = 0;
 
     (void)state;
     make_h200(&h, "attn");
-    ws__wave_table_facts(&h.maker, 0, &one);
-    ws__wave_table_facts(&h.maker, 1, &one);
+    ws__wave_table_occupancy(&h.maker, 0, 1);
+    ws__wave_table_occupancy(&h.maker, 1, 1);
     assert_int_equal(h.maker.table.config[1].occupancy, 1);
     for (size_t i = 0; i < h.m.nshape; i++) {
         int64_t before = pair(&h, i, 1)->coord[WSRT_W_AGAIN];
 
         if (!pair(&h, i, 1)->feasible)
             continue;
-        ws__wave_table_facts(&h.maker, 1, &many);
+        ws__wave_table_occupancy(&h.maker, 1, 16);
         less += pair(&h, i, 1)->coord[WSRT_W_AGAIN] < before;
         assert_true(pair(&h, i, 1)->coord[WSRT_W_AGAIN] <= before);
-        ws__wave_table_facts(&h.maker, 1, &one);
+        ws__wave_table_occupancy(&h.maker, 1, 1);
         assert_int_equal(pair(&h, i, 1)->coord[WSRT_W_AGAIN], before);
     }
     assert_true(less > 20);
@@ -275,7 +274,8 @@ static const char plain_kernel[] =
     "kernel: k\nop: ./op.yaml\nsource: k.c\n"
     "parameters: {B: {values: [16, 32], default: 16}}\n"
     "launches: [{entry: f, grid: [\"ceil_div(M, B)\", 2], block: 1, "
-    "args: [A, C]}]\n";
+    "args: [A, C]}]\n"
+    "wave: {shared: 1 // (M - 100), store: M - 40, stages: 1 // (B - 16)}\n";
 
 static void write_file(const char *dir, const char *name, const char *text)
 {
@@ -351,6 +351,11 @@ static void defaults(void **state)
     assert_int_equal(c[WSRT_W_VECTOR], 0);
     assert_int_equal(c[WSRT_W_AFTER], 0);
     assert_int_equal(m.table.pair[1].coord[WSRT_W_GRID], 6);
+    /* No value: slow, and a negative one: nothing. */
+    assert_int_equal(c[WSRT_W_SHARED], WSRT_MAX_COORD);
+    assert_int_equal(c[WSRT_W_STORE], 60);
+    assert_int_equal(m.table.pair[1].coord[WSRT_W_STORE], 0);
+    assert_true(m.table.config[0].stages == 0);
     assert_int_equal(m.table.config[0].engine, WS__ENGINE_VECTOR);
     assert_false(m.table.balanced);
     ws__wave_table_clear(&m);
@@ -369,7 +374,7 @@ int main(void)
         cmocka_unit_test(grids_are_those_launched),
         cmocka_unit_test(steps_of_attention),
         cmocka_unit_test(configs_of_gemm),
-        cmocka_unit_test(facts_come_later),
+        cmocka_unit_test(occupancy_comes_later),
         cmocka_unit_test(defaults),
     };
 

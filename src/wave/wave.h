@@ -62,9 +62,8 @@ struct ws__wave_config {
     double warps, stages;        /* of a block */
     double accumulators;         /* elements a block; 0: unknown */
     enum ws__wave_engine engine;
-    bool spread;                   /* warps divide columns, not rows */
-    uint32_t occupancy, registers; /* 0: unknown */
-    uint32_t spills;               /* words */
+    bool spread;        /* warps divide columns, not rows */
+    uint32_t occupancy; /* 0: unknown */
     uint32_t macro; /* the same: grid and loop are the same on every shape */
     double feature[WS__WAVE_FEATURES]; /* scaled: a distance of 1 is far */
 };
@@ -94,8 +93,9 @@ struct ws__wave_sample {
 
 /* --- constants ----------------------------------------------------------- */
 
-/* name, prior centre, prior deviation of its logarithm (`_` of itself), unit.
- * Rates are those of an H200 at its highest clock; other sheets scale them. */
+/* Id, name, prior centre, prior deviation, unit, and whether the prior is of
+ * its logarithm (or of itself). Rates are those of an H200 at its highest
+ * clock; other sheets scale them. */
 #define WS__THETA_MAP(X)                                                       \
     X(START, "start", 4000, .5, "ns", true)                                    \
     X(WGMMA, "wgmma", 5000, .25, "flop/ns of a unit", true)                    \
@@ -173,7 +173,6 @@ void ws__wave_form(const struct ws__wave_config *c, const double *theta,
 
 struct ws__wave_opts {
     unsigned steps;                      /* of the fit, at most; 0: 25 */
-    bool no_process;                     /* the formula alone */
     const struct ws__wave_belief *prior; /* NULL: of the table's sheet */
 };
 
@@ -208,11 +207,11 @@ int ws__wave_distil(const struct ws__wave_model *m,
                     const unsigned char *allowed, struct wsrt_wave_law *law,
                     struct wsrt_wave_form *form);
 
-/* How far above the default's a config's time has to be predicted to lie below
- * it: `deviations` of the difference of the two, as the model knows them, the
- * root mean square over shapes (allowed: as for a plan). Q20 log2, of each
- * config; 0 for the default, and where the two are never both feasible. For
- * `margin` of packs. */
+/* How far below the default's a config's time has to be predicted for the
+ * default to be left: `deviations` of the difference of the two, as the model
+ * knows them, the root mean square over shapes (allowed: as for a plan). Q20
+ * log2, of each config; 0 for the default, and where the two are never both
+ * feasible. For `margin` of packs. */
 int ws__wave_margin(const struct ws__wave_model *m, size_t dflt,
                     double deviations, const unsigned char *allowed,
                     int32_t *margin);
@@ -272,6 +271,9 @@ int ws__wave_plan_model(struct ws__wave_plan *p,
 const struct ws__wave_sample *
 ws__wave_plan_samples(const struct ws__wave_plan *p, size_t *n);
 
+/* log2 with 20 fraction bits as a natural logarithm. */
+double ws__wave_log_ns(int32_t log2_20);
+
 /* How far two shapes are from one another: the sum over the axes of the squared
  * log2 ratio. */
 double ws__wave_apart(const struct ws__wave_table *t, size_t a, size_t b);
@@ -288,6 +290,7 @@ void ws__wave_shuffle(struct ws__rng *rng, uint32_t *v, size_t n);
 
 /* --- linear algebra, of one folder -------------------------------------- */
 
+double ws__dot(const double *a, const double *b, size_t n);
 /* Lower factor of a symmetric positive definite matrix in place (row-major,
  * n * n); false: it is not. */
 bool ws__cholesky(double *a, size_t n);

@@ -50,17 +50,21 @@ static double loop_of(const struct ws__wave_table *t, size_t pair)
     return (double)c[WSRT_W_STEPS] / fmax(1, (double)c[WSRT_W_GRID]);
 }
 
+/* One that has no time costs as much and tells nothing. */
 static void buy(struct bilinear *b, size_t pair)
 {
-    struct anchor *a = &b->anchor[b->n++];
+    struct anchor *a = &b->anchor[b->n];
 
+    b->s->cells++;
+    if (b->s->d->log_ns[pair] == 0)
+        return;
+    b->n++;
     a->shape = (uint32_t)(pair / b->t->nconfig);
     a->config = (uint32_t)(pair % b->t->nconfig);
     a->grid = (double)b->t->pair[pair].coord[WSRT_W_GRID];
     a->loop = loop_of(b->t, pair);
     a->wave = ws__wave_count(b->t, pair);
     a->log_ns = b->s->d->log_ns[pair];
-    b->s->cells++;
 }
 
 /* The bucket that answers: itself, or the nearest with samples. */
@@ -172,7 +176,7 @@ static void score_shape(struct bilinear *b, size_t shape)
     const struct ws__wave_table *t = b->t;
 
     for (size_t j = 0; j < t->nconfig; j++)
-        b->s->score[shape * t->nconfig + j] = 1e30;
+        b->s->score[shape * t->nconfig + j] = WS__JUDGE_UNKNOWN;
     for (size_t j = 0; j < t->nconfig; j++) {
         size_t pair = shape * t->nconfig + j;
         uint32_t macro = t->config[j].macro;
@@ -180,7 +184,7 @@ static void score_shape(struct bilinear *b, size_t shape)
         double g, l;
         unsigned wave;
 
-        if (b->s->score[pair] < 1e30 || !t->pair[pair].feasible)
+        if (b->s->score[pair] < WS__JUDGE_UNKNOWN || !t->pair[pair].feasible)
             continue;
         wave = nearest_wave(b, macro, ws__wave_count(t, pair));
         c = wave ? coefficients(b, macro, wave) : NULL;

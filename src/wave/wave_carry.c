@@ -21,20 +21,6 @@
 /* Shapes that a margin looks at, at most. */
 #define MARGIN_SHAPES 32
 
-/* Deviation of each fitted number, given the samples. */
-static void deviations(const struct ws__wave_model *m, double sd[WS__NTHETA])
-{
-    for (size_t k = 0; k < WS__NTHETA; k++) {
-        double column[WS__NTHETA] = {0}, sum = 0;
-
-        column[k] = 1;
-        ws__solve_lower(m->sure, WS__NTHETA, column);
-        for (size_t i = 0; i < WS__NTHETA; i++)
-            sum += column[i] * column[i];
-        sd[k] = sqrt(sum);
-    }
-}
-
 void ws__wave_carry(const struct ws__wave_model *from,
                     const struct ws__wave_sheet *to,
                     struct ws__wave_belief *out)
@@ -44,7 +30,7 @@ void ws__wave_carry(const struct ws__wave_model *from,
 
     ws__wave_prior(&from->t->sheet, &home);
     ws__wave_prior(to, out);
-    deviations(from, sd);
+    ws__wave_theta_sd(from, sd);
     for (int k = 0; k < WS__NTHETA; k++) {
         double known = ALIKE * sd[k], own = out->sd[k];
 
@@ -90,7 +76,7 @@ static int deviation(const struct ws__wave_model *m, size_t dflt, size_t config,
 }
 
 int ws__wave_margin(const struct ws__wave_model *m, size_t dflt,
-                    double deviations_wanted, const unsigned char *allowed,
+                    double deviations, const unsigned char *allowed,
                     int32_t *margin)
 {
     for (size_t j = 0; j < m->t->nconfig; j++) {
@@ -98,8 +84,8 @@ int ws__wave_margin(const struct ws__wave_model *m, size_t dflt,
 
         if (j != dflt)
             WS_TRY(deviation(m, dflt, j, allowed, &sd));
-        margin[j] = (int32_t)fmin(INT32_MAX / 2., ceil(deviations_wanted * sd /
-                                                       M_LN2 * WSRT_WAVE_ONE));
+        margin[j] = (int32_t)fmin(INT32_MAX / 2., ceil(deviations * sd / M_LN2 *
+                                                       WSRT_WAVE_ONE));
     }
     return 0;
 }

@@ -88,9 +88,7 @@ int ws__wave_distil(const struct ws__wave_model *m,
         rc = ws__wave_predict(m, s, r);
         for (size_t j = 0; !rc && j < t->nconfig; j++)
             if (isfinite(r[j]))
-                r[j] -= ws__wave_log_ns(
-                    wsrt__wave_formula(law, &form[j],
-                                       t->pair[s * t->nconfig + j].coord));
+                r[j] -= ws__wave_log_time(t, law, &form[j], s, j);
     }
     for (size_t j = 0; !rc && m->n && j < t->nconfig; j++)
         fit_config(m, residual, j, &form[j]);

@@ -21,6 +21,16 @@ double ws__wave_log_ns(int32_t log2_20)
     return log2_20 * (M_LN2 / WSRT_WAVE_ONE);
 }
 
+double ws__wave_log_time(const struct ws__wave_table *t,
+                         const struct wsrt_wave_law *law,
+                         const struct wsrt_wave_form *form, size_t shape,
+                         size_t config)
+{
+    return ws__wave_log_ns(
+        wsrt__wave_formula(law, form,
+                           t->pair[shape * t->nconfig + config].coord));
+}
+
 double ws__wave_formula_at(const struct ws__wave_table *t, const double *theta,
                            uint32_t shape, uint32_t config, double clock)
 {
@@ -29,9 +39,7 @@ double ws__wave_formula_at(const struct ws__wave_table *t, const double *theta,
 
     ws__wave_law(t, theta, &law);
     ws__wave_form(&t->config[config], theta, clock, &form);
-    return ws__wave_log_ns(
-        wsrt__wave_formula(&law, &form,
-                           t->pair[shape * t->nconfig + config].coord));
+    return ws__wave_log_time(t, &law, &form, shape, config);
 }
 
 struct fit {
@@ -167,24 +175,16 @@ int ws__wave_fit_theta(struct ws__wave_model *m, unsigned steps)
     return 0;
 }
 
-static double log_time(const struct ws__wave_model *m,
-                       const struct wsrt_wave_law *law,
-                       const struct wsrt_wave_form *form, uint32_t shape,
-                       uint32_t config)
-{
-    return ws__wave_log_ns(
-        wsrt__wave_formula(law, &form[config],
-                           m->t->pair[shape * m->t->nconfig + config].coord));
-}
-
 void ws__wave_slope(const struct ws__wave_model *m, uint32_t shape,
                     uint32_t config, double *out)
 {
-    double at = log_time(m, &m->law, m->form, shape, config);
+    double at =
+        ws__wave_log_time(m->t, &m->law, &m->form[config], shape, config);
 
     for (size_t k = 0; k < WS__NTHETA; k++)
-        out[k] = (log_time(m, &m->law_by[k], m->form_by + k * m->t->nconfig,
-                           shape, config) -
+        out[k] = (ws__wave_log_time(m->t, &m->law_by[k],
+                                    m->form_by + k * m->t->nconfig + config,
+                                    shape, config) -
                   at) /
                  STEP;
 }
@@ -229,11 +229,10 @@ int ws__wave_surety(struct ws__wave_model *m)
         ws__solve_lower(m->factor, n, m->slope + k * n);
     for (int k = 0; k < WS__NTHETA; k++)
         for (int j = 0; j <= k; j++) {
-            double sum = j == k ? 1 / (sd[k] * sd[k]) : 0;
+            double own = j == k ? 1 / (sd[k] * sd[k]) : 0;
 
-            for (size_t i = 0; i < n; i++)
-                sum += m->slope[k * n + i] * m->slope[j * n + i];
-            m->sure[k * WS__NTHETA + j] = sum;
+            m->sure[k * WS__NTHETA + j] =
+                own + ws__dot(m->slope + k * n, m->slope + j * n, n);
         }
     return ws__cholesky(m->sure, WS__NTHETA)
                ? 0

@@ -6,8 +6,6 @@
 
 #include "base/banned.h"
 
-#define UNKNOWN 1e29 /* scores from here on: nothing is known */
-
 static size_t at(const struct ws__judge_state *s, size_t shape, size_t config)
 {
     return shape * s->d->table->nconfig + config;
@@ -21,6 +19,36 @@ static bool feasible(const struct ws__judge_state *s, size_t shape,
 
 /* --- the split ------------------------------------------------------------ */
 
+/* Of the pairs of the fit part, whose number it returns. */
+static size_t set_budget(struct ws__judge_state *s)
+{
+    size_t pairs = 0;
+
+    for (size_t i = 0; i < s->d->table->nshape; i++)
+        for (size_t j = 0; s->fit[i] && j < s->d->table->nconfig; j++)
+            pairs += feasible(s, i, j);
+    s->budget = s->o->share < 0 ? s->o->cells
+                                : (size_t)(s->o->share * (double)pairs + .5);
+    if (s->budget > pairs)
+        s->budget = pairs;
+    return pairs;
+}
+
+int ws__judge_open(struct ws__judge_state *s)
+{
+    const struct ws__wave_table *t = s->d->table;
+
+    ws__rng_seed(&s->rng, s->o->seed);
+    s->score = ws__alloc(t->ctx, t->nshape * t->nconfig + 1, sizeof(*s->score));
+    s->fit = ws__alloc(t->ctx, t->nshape + 1, 1);
+    if (!s->score || !s->fit)
+        return WS_ENOMEM;
+    for (size_t i = 0; i < t->nshape; i++)
+        s->fit[i] = s->d->part[i] != WS__PART_HELD;
+    set_budget(s);
+    return 0;
+}
+
 /* Whole groups, in a drawn order, until enough shapes are held out. */
 static int draw_parts(struct ws__judge_state *s)
 {
@@ -33,8 +61,6 @@ static int draw_parts(struct ws__judge_state *s)
     for (size_t i = 0; i < d->ngroup; i++)
         order[i] = (uint32_t)i;
     ws__wave_shuffle(&s->rng, order, d->ngroup);
-    for (size_t i = 0; i < d->table->nshape; i++)
-        s->fit[i] = d->part[i] != WS__PART_HELD;
     for (size_t g = 0; g < d->ngroup && held < want; g++)
         for (size_t i = 0; i < d->table->nshape; i++)
             if (d->part[i] == WS__PART_DRAWN && d->group[i] == order[g]) {
@@ -45,55 +71,20 @@ static int draw_parts(struct ws__judge_state *s)
     return 0;
 }
 
-static void set_budget(struct ws__judge_state *s, size_t pairs)
-{
-    s->budget = s->o->share < 0 ? s->o->cells
-                                : (size_t)(s->o->share * (double)pairs + .5);
-    if (s->budget > pairs)
-        s->budget = pairs;
-}
-
 static int split(struct ws__judge_state *s, struct ws__judge_result *out)
 {
-    size_t n = s->d->table->nshape;
-
-    s->fit = ws__alloc(s->d->table->ctx, n + 1, 1);
-    if (!s->fit)
-        return WS_ENOMEM;
     WS_TRY(draw_parts(s));
-    for (size_t i = 0; i < n; i++) {
+    out->pairs = set_budget(s);
+    for (size_t i = 0; i < s->d->table->nshape; i++) {
         out->fit_shapes += s->fit[i];
         out->held_shapes += !s->fit[i];
-        for (size_t j = 0; s->fit[i] && j < s->d->table->nconfig; j++)
-            out->pairs += feasible(s, i, j);
     }
-    if (!out->held_shapes || !out->pairs) {
-        ws__fail(s->d->table->ctx, WS_EINVAL, "%s",
-                 out->pairs ? "no shape is held out" : "nothing to fit on");
-        return ws__hint(s->d->table->ctx,
-                        "give --holdout, or data of several groups of shapes");
-    }
-    set_budget(s, out->pairs);
-    return 0;
-}
-
-int ws__judge_open(struct ws__judge_state *s)
-{
-    const struct ws__wave_table *t = s->d->table;
-    size_t pairs = 0;
-
-    ws__rng_seed(&s->rng, s->o->seed);
-    s->score = ws__alloc(t->ctx, t->nshape * t->nconfig + 1, sizeof(*s->score));
-    s->fit = ws__alloc(t->ctx, t->nshape + 1, 1);
-    if (!s->score || !s->fit)
-        return WS_ENOMEM;
-    for (size_t i = 0; i < t->nshape; i++) {
-        s->fit[i] = s->d->part[i] != WS__PART_HELD;
-        for (size_t j = 0; s->fit[i] && j < t->nconfig; j++)
-            pairs += feasible(s, i, j);
-    }
-    set_budget(s, pairs);
-    return 0;
+    if (out->held_shapes && out->pairs)
+        return 0;
+    ws__fail(s->d->table->ctx, WS_EINVAL, "%s",
+             out->pairs ? "no shape is held out" : "nothing to fit on");
+    return ws__hint(s->d->table->ctx,
+                    "give --holdout, or data of several groups of shapes");
 }
 
 void ws__judge_close(struct ws__judge_state *s)
@@ -107,23 +98,24 @@ void ws__judge_close(struct ws__judge_state *s)
 
 /* Shapes of the fit part in a drawn order, timed whole while the budget
  * lasts, at least one (of which then only a part may be). */
-static int whole_shapes(struct ws__judge_state *s, uint32_t *shape, size_t *n,
-                        unsigned char *bought)
+static size_t whole_shapes(struct ws__judge_state *s, uint32_t *shape,
+                           unsigned char *bought)
 {
     const struct ws__wave_table *t = s->d->table;
-    size_t count = 0;
+    size_t count = 0, n;
 
     for (size_t i = 0; i < t->nshape; i++)
         if (s->fit[i])
             shape[count++] = (uint32_t)i;
     ws__wave_shuffle(&s->rng, shape, count);
-    for (*n = 0; *n < count && s->cells < s->budget; ++*n)
+    for (n = 0; n < count && s->cells < s->budget; n++)
         for (size_t j = 0; j < t->nconfig && s->cells < s->budget; j++)
-            if (feasible(s, shape[*n], j)) {
-                bought[at(s, shape[*n], j)] = 1;
+            if (feasible(s, shape[n], j)) {
+                bought[at(s, shape[n], j)] =
+                    s->d->log_ns[at(s, shape[n], j)] != 0;
                 s->cells++;
             }
-    return 0;
+    return n;
 }
 
 int ws__judge_nearest(struct ws__judge_state *s)
@@ -131,8 +123,8 @@ int ws__judge_nearest(struct ws__judge_state *s)
     const struct ws__wave_table *t = s->d->table;
     uint32_t *shape = ws__alloc(t->ctx, t->nshape + 1, sizeof(*shape));
     unsigned char *bought = ws__alloc(t->ctx, t->nshape * t->nconfig + 1, 1);
-    size_t n = 0;
-    int rc = shape && bought ? whole_shapes(s, shape, &n, bought) : WS_ENOMEM;
+    int rc = shape && bought ? 0 : WS_ENOMEM;
+    size_t n = rc ? 0 : whole_shapes(s, shape, bought);
 
     for (size_t i = 0; !rc && i < t->nshape; i++)
         for (size_t j = 0; j < t->nconfig; j++) {
@@ -140,7 +132,7 @@ int ws__judge_nearest(struct ws__judge_state *s)
 
             /* The nearest shape that has this config decides for it; configs
              * of farther ones come behind all of nearer ones. */
-            *score = 1e30;
+            *score = WS__JUDGE_UNKNOWN;
             for (size_t k = 0; k < n; k++) {
                 double d = ws__wave_apart(t, i, shape[k]);
 
@@ -161,8 +153,8 @@ int ws__judge_single(struct ws__judge_state *s)
     const struct ws__wave_table *t = s->d->table;
     uint32_t *shape = ws__alloc(t->ctx, t->nshape + 1, sizeof(*shape));
     unsigned char *bought = ws__alloc(t->ctx, t->nshape * t->nconfig + 1, 1);
-    size_t n = 0;
-    int rc = shape && bought ? whole_shapes(s, shape, &n, bought) : WS_ENOMEM;
+    int rc = shape && bought ? 0 : WS_ENOMEM;
+    size_t n = rc ? 0 : whole_shapes(s, shape, bought);
 
     for (size_t j = 0; !rc && j < t->nconfig; j++) {
         double sum = 0, count = 0;
@@ -181,7 +173,8 @@ int ws__judge_single(struct ws__judge_state *s)
         /* One that was not feasible everywhere is no single choice. */
         for (size_t i = 0; i < t->nshape; i++)
             s->score[at(s, i, j)] =
-                count > 0 ? sum / count + 1e3 * ((double)n - count) : 1e30;
+                count > 0 ? sum / count + 1e3 * ((double)n - count)
+                          : WS__JUDGE_UNKNOWN;
     }
     ws__free(t->ctx, shape);
     ws__free(t->ctx, bought);
@@ -227,11 +220,10 @@ static int distilled(struct ws__judge_state *s, const struct ws__wave_model *m)
             axis[a] = wsrt__log2_20(t->axis[i * t->naxis + a]);
         for (size_t j = 0; j < t->nconfig; j++)
             if (feasible(s, i, j))
-                s->score[at(s, i, j)] =
+                s->score[at(s, i, j)] = ws__wave_log_ns(
                     wsrt__wave_log2_ns(&law, &form[j],
                                        t->pair[at(s, i, j)].coord, axis,
-                                       (uint32_t)t->naxis) *
-                    (M_LN2 / WSRT_WAVE_ONE);
+                                       (uint32_t)t->naxis));
     }
     ws__free(t->ctx, form);
     return rc;
@@ -362,7 +354,7 @@ static uint32_t timed_best(const struct ws__judge_state *s, size_t shape,
 
 static double margin_of(const struct ws__judge_state *s, uint32_t config)
 {
-    return s->margin ? s->margin[config] * (M_LN2 / WSRT_WAVE_ONE) : 0;
+    return s->margin ? ws__wave_log_ns(s->margin[config]) : 0;
 }
 
 static bool has_default(const struct ws__judge_state *s, size_t shape)
@@ -434,7 +426,7 @@ static void judge_shape(const struct ws__judge_state *s, size_t shape,
     beside_default(s, shape, choice, y->out);
     for (size_t j = 0; s->log && j < s->d->table->nconfig; j++)
         if (feasible(s, shape, j) && truth[j] > 0 &&
-            s->score[at(s, shape, j)] < UNKNOWN)
+            s->score[at(s, shape, j)] < WS__JUDGE_UNKNOWN)
             y->error[y->nerror++] =
                 fabs(exp(s->score[at(s, shape, j)]) / truth[j] - 1);
 }
@@ -487,10 +479,9 @@ int ws__judge(const struct ws__judge_data *d, const struct ws__judge_opts *o,
     int rc;
 
     memset(out, 0, sizeof(*out));
-    ws__rng_seed(&s.rng, o->seed);
-    s.score = ws__alloc(d->table->ctx, d->table->nshape * d->table->nconfig + 1,
-                        sizeof(*s.score));
-    rc = s.score ? split(&s, out) : WS_ENOMEM;
+    rc = ws__judge_open(&s);
+    if (!rc)
+        rc = split(&s, out);
     if (!rc)
         rc = method[o->method](&s);
     if (!rc)

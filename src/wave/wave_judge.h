@@ -86,6 +86,7 @@ double ws__judge_quantile(double *v, size_t n, double q);
 
 /* --- of one folder: a method's scores --- */
 
+#define WS__JUDGE_UNKNOWN 1e30 /* the score where nothing is known */
 /* Scores of all configs on a held-out shape, lower is better; `log`: they are
  * log ns. */
 struct ws__judge_state {

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-static double dot(const double *a, const double *b, size_t n)
+double ws__dot(const double *a, const double *b, size_t n)
 {
     double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     size_t i = 0;
@@ -28,8 +28,8 @@ bool ws__cholesky(double *a, size_t n)
         double *row = a + i * n, d;
 
         for (size_t j = 0; j < i; j++)
-            row[j] = (row[j] - dot(row, a + j * n, j)) / a[j * n + j];
-        d = row[i] - dot(row, row, i);
+            row[j] = (row[j] - ws__dot(row, a + j * n, j)) / a[j * n + j];
+        d = row[i] - ws__dot(row, row, i);
         if (!(d > 0) || !isfinite(d))
             return false;
         row[i] = sqrt(d);
@@ -40,7 +40,7 @@ bool ws__cholesky(double *a, size_t n)
 void ws__solve_lower(const double *l, size_t n, double *b)
 {
     for (size_t i = 0; i < n; i++)
-        b[i] = (b[i] - dot(l + i * n, b, i)) / l[i * n + i];
+        b[i] = (b[i] - ws__dot(l + i * n, b, i)) / l[i * n + i];
 }
 
 void ws__solve_upper(const double *l, size_t n, double *b)

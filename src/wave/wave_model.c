@@ -63,19 +63,16 @@ static int take_samples(struct ws__wave_model *m,
     return 0;
 }
 
-static int fit(struct ws__wave_model *m, const struct ws__wave_opts *opts)
+static int fit(struct ws__wave_model *m, unsigned steps)
 {
     WS_TRY(ws__wave_factor(m, NULL));
-    WS_TRY(ws__wave_fit_theta(m, opts && opts->steps ? opts->steps : STEPS));
+    WS_TRY(ws__wave_fit_theta(m, steps ? steps : STEPS));
     set_forms(m);
     for (size_t i = 0; i < m->n; i++)
         m->formula[i] =
             ws__wave_formula_at(m->t, m->theta, m->sample[i].shape,
                                 m->sample[i].config, m->sample[i].clock);
-    WS_TRY(ws__wave_condition(m));
-    if (opts && opts->no_process)
-        m->quality.gate = 0;
-    return 0;
+    return ws__wave_condition(m);
 }
 
 int ws__wave_fit(const struct ws__wave_table *t,
@@ -105,7 +102,7 @@ int ws__wave_fit(const struct ws__wave_table *t,
     WS_TRY_DONE(take_samples(m, sample, n));
     m->quality.n = m->n;
     if (m->n)
-        WS_TRY_DONE(fit(m, opts));
+        WS_TRY_DONE(fit(m, opts ? opts->steps : 0));
     WS_TRY_DONE(ws__wave_surety(m));
 done:
     if (rc) {
@@ -124,13 +121,11 @@ const double *ws__wave_theta(const struct ws__wave_model *m)
 void ws__wave_theta_sd(const struct ws__wave_model *m, double sd[WS__NTHETA])
 {
     for (int k = 0; k < WS__NTHETA; k++) {
-        double column[WS__NTHETA] = {0}, sum = 0;
+        double column[WS__NTHETA] = {0};
 
         column[k] = 1;
         ws__solve_lower(m->sure, WS__NTHETA, column);
-        for (int i = k; i < WS__NTHETA; i++)
-            sum += column[i] * column[i];
-        sd[k] = sqrt(sum);
+        sd[k] = sqrt(ws__dot(column, column, WS__NTHETA));
     }
 }
 
@@ -168,9 +163,7 @@ const char *ws__wave_warning(const struct ws__wave_model *m)
 static double formula(const struct ws__wave_model *m, size_t shape,
                       size_t config)
 {
-    return ws__wave_log_ns(
-        wsrt__wave_formula(&m->law, &m->form[config],
-                           m->t->pair[shape * m->t->nconfig + config].coord));
+    return ws__wave_log_time(m->t, &m->law, &m->form[config], shape, config);
 }
 
 /* Covariances of a pair with all samples. */
@@ -183,15 +176,6 @@ static void with_samples(const struct ws__wave_model *m, uint32_t shape,
     for (size_t i = 0; i < m->n; i++)
         k[i] = ws__wave_covariance(m, shape, config, &place, m->sample[i].shape,
                                    m->sample[i].config, &m->place[i]);
-}
-
-static double sum_products(const double *a, const double *b, size_t n)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
 }
 
 int ws__wave_predict(const struct ws__wave_model *m, size_t shape,
@@ -207,8 +191,8 @@ int ws__wave_predict(const struct ws__wave_model *m, size_t shape,
         if (!t->pair[shape * t->nconfig + j].feasible)
             continue;
         with_samples(m, (uint32_t)shape, (uint32_t)j, k);
-        log_ns[j] = formula(m, shape, j) +
-                    m->quality.gate * sum_products(k, m->alpha, m->n);
+        log_ns[j] =
+            formula(m, shape, j) + m->quality.gate * ws__dot(k, m->alpha, m->n);
     }
     ws__free(t->ctx, k);
     return 0;
@@ -221,28 +205,8 @@ static void unsure(const struct ws__wave_model *m, struct ws__wave_point x,
 {
     ws__wave_slope(m, x.shape, x.config, out);
     for (int k = 0; m->n && k < WS__NTHETA; k++)
-        out[k] -= sum_products(m->slope + k * m->n, with, m->n);
+        out[k] -= ws__dot(m->slope + k * m->n, with, m->n);
     ws__solve_lower(m->sure, WS__NTHETA, out);
-}
-
-int ws__wave_deviation(const struct ws__wave_model *m, struct ws__wave_point x,
-                       double *sd)
-{
-    double doubt[WS__NTHETA], *k = ws__alloc(m->t->ctx, m->n + 1, sizeof(*k));
-    struct ws__wave_place place;
-
-    if (!k)
-        return WS_ENOMEM;
-    with_samples(m, x.shape, x.config, k);
-    ws__solve_lower(m->factor, m->n, k);
-    ws__wave_place(m, x.shape, x.config, &place);
-    unsure(m, x, k, doubt);
-    *sd = sqrt(fmax(0, ws__wave_covariance(m, x.shape, x.config, &place,
-                                           x.shape, x.config, &place) -
-                           sum_products(k, k, m->n) +
-                           sum_products(doubt, doubt, WS__NTHETA)));
-    ws__free(m->t->ctx, k);
-    return 0;
 }
 
 /* Rows of what a posterior is made of, one a point. */
@@ -262,7 +226,7 @@ static void fill_rows(const struct ws__wave_model *m, size_t n,
         ws__wave_place(m, x[i].shape, x[i].config, &r->place[i]);
         with_samples(m, x[i].shape, x[i].config, k);
         mean[i] = formula(m, x[i].shape, x[i].config) +
-                  m->quality.gate * sum_products(k, m->alpha, m->n);
+                  m->quality.gate * ws__dot(k, m->alpha, m->n);
         ws__solve_lower(m->factor, m->n, k);
         unsure(m, x[i], k, r->doubt + i * WS__NTHETA);
     }
@@ -286,12 +250,22 @@ int ws__wave_posterior(const struct ws__wave_model *m, size_t n,
             covariance[i * n + j] = covariance[j * n + i] =
                 ws__wave_covariance(m, x[i].shape, x[i].config, &r.place[i],
                                     x[j].shape, x[j].config, &r.place[j]) -
-                sum_products(r.with + i * m->n, r.with + j * m->n, m->n) +
-                sum_products(r.doubt + i * WS__NTHETA, r.doubt + j * WS__NTHETA,
-                             WS__NTHETA);
+                ws__dot(r.with + i * m->n, r.with + j * m->n, m->n) +
+                ws__dot(r.doubt + i * WS__NTHETA, r.doubt + j * WS__NTHETA,
+                        WS__NTHETA);
     rc = 0;
 done:
     ws__free(m->t->ctx, r.place);
     ws__free(m->t->ctx, r.with);
     return rc;
+}
+
+int ws__wave_deviation(const struct ws__wave_model *m, struct ws__wave_point x,
+                       double *sd)
+{
+    double mean, variance;
+
+    WS_TRY(ws__wave_posterior(m, 1, &x, &mean, &variance));
+    *sd = sqrt(fmax(0, variance));
+    return 0;
 }

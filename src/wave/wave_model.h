@@ -36,8 +36,11 @@ struct ws__wave_model {
     struct ws__wave_quality quality;
 };
 
-double ws__wave_log_ns(int32_t log2_20); /* natural */
-/* Formula alone, log ns. */
+/* Formula alone, log ns: of one config's form, and of constants. */
+double ws__wave_log_time(const struct ws__wave_table *t,
+                         const struct wsrt_wave_law *law,
+                         const struct wsrt_wave_form *form, size_t shape,
+                         size_t config);
 double ws__wave_formula_at(const struct ws__wave_table *t, const double *theta,
                            uint32_t shape, uint32_t config, double clock);
 

@@ -179,7 +179,7 @@ static int anchor(struct ws__wave_plan *p, const unsigned char *allowed)
     return rc;
 }
 
-static size_t feasible_pairs(const struct ws__wave_plan *p)
+static size_t free_pairs(const struct ws__wave_plan *p)
 {
     size_t n = 0;
 
@@ -207,7 +207,7 @@ static int set_sizes(struct ws__wave_plan *p,
     for (size_t i = 0; i < t->nshape; i++)
         if (!o->allowed || o->allowed[i])
             p->shape[p->nshape++] = (uint32_t)i;
-    pairs = feasible_pairs(p);
+    pairs = free_pairs(p);
     p->budget = o->budget && o->budget < pairs ? o->budget : pairs;
     p->spread =
         o->spread ? o->spread : (size_t)(SPREAD_SHARE * (double)p->budget);
@@ -522,7 +522,7 @@ static int find_rest(struct ws__wave_plan *p, uint32_t shape, struct rest *out,
  * times move no pool, so there is a new one after them. */
 static int take_rest(struct ws__wave_plan *p)
 {
-    size_t most = feasible_pairs(p), n = 0;
+    size_t most = free_pairs(p), n = 0;
     struct rest *all = ws__alloc(p->t->ctx, most + 1, sizeof(*all));
     int rc = all ? 0 : WS_ENOMEM;
 
@@ -544,6 +544,8 @@ static int choose(struct ws__wave_plan *p)
 {
     size_t x;
 
+    if (!free_pairs(p))
+        return 0;
     if (!p->npool || p->queued - p->first == p->round) {
         WS_TRY(refit(p, REFIT_STEPS));
         WS_TRY(make_pool(p));

@@ -9,8 +9,8 @@
  *
  * Two safeguards. A sample far from the formula says less (its noise grows by
  * the square of the excess), so that one bad time does not spoil its
- * neighbourhood. And if samples do not help to predict one another, left out
- * one by one, the process counts for a quarter.
+ * neighbourhood. And the process counts as much (the gate, 0 to 1) as it helps
+ * samples, left out one by one, to be predicted from the others.
  */
 #include "wave/wave_model.h"
 
@@ -25,12 +25,14 @@ static const double var_same_config = VAR(.036), var_config = VAR(.072),
                     var_like_regime = VAR(.084), var_like_shape = VAR(.084);
 const double ws__wave_noise = VAR(.025);
 
-#define OUTLIER 2.5 /* deviations */
-#define GATE_PRIOR 16
+#define OUTLIER 2.5   /* deviations */
+#define GATE_PRIOR 16 /* samples that speak for a gate of 1 */
 
 /* Features that a place takes: waves, loop, padding, reuse. */
 enum { FIRST_PLACE = 1 + WSRT_WAVE_AXES };
 static const double place_length[4] = {2, 3, .7, 3};
+/* Of shapes, in doublings of an axis; of configs, in a feature's spread. */
+static const double shape_length = 3.6, config_length = 1.3;
 
 double ws__wave_apart(const struct ws__wave_table *t, size_t a, size_t b)
 {
@@ -48,7 +50,7 @@ double ws__wave_apart(const struct ws__wave_table *t, size_t a, size_t b)
 
 static double shape_distance(const struct ws__wave_table *t, size_t a, size_t b)
 {
-    return ws__wave_apart(t, a, b) / (3.6 * 3.6);
+    return ws__wave_apart(t, a, b) / VAR(shape_length);
 }
 
 static double config_distance(const struct ws__wave_table *t, size_t a,
@@ -57,11 +59,11 @@ static double config_distance(const struct ws__wave_table *t, size_t a,
     double sum = 0;
 
     for (size_t i = 0; i < t->nfeature; i++) {
-        double d = (t->config[a].feature[i] - t->config[b].feature[i]) / 1.3;
+        double d = t->config[a].feature[i] - t->config[b].feature[i];
 
         sum += d * d;
     }
-    return sum;
+    return sum / VAR(config_length);
 }
 
 static double *likeness(const struct ws__wave_table *t, size_t n,
@@ -139,15 +141,6 @@ int ws__wave_factor(struct ws__wave_model *m, const double *extra)
                           "the covariance of %zu samples is not positive", n);
 }
 
-static double sum_squares(const double *v, size_t n)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        sum += v[i] * v[i];
-    return sum;
-}
-
 /* Noise of the samples that are farther from the formula than it deviates. */
 static void doubt(struct ws__wave_model *m, const double *residual,
                   double *extra)
@@ -165,9 +158,8 @@ static void doubt(struct ws__wave_model *m, const double *residual,
 }
 
 /* Each sample predicted from the others: what remains of its residual is
- * alpha_k / (K^-1)_kk. The root mean square of that; and the share of the
- * process that would have predicted best, drawn towards 1 as if GATE_PRIOR
- * samples had said so. */
+ * alpha_k / (K^-1)_kk. The root mean square of that; and the gate, the share
+ * of the process that would have predicted best. */
 static int left_out(struct ws__wave_model *m, const double *residual)
 {
     size_t n = m->n;
@@ -189,7 +181,7 @@ static int left_out(struct ws__wave_model *m, const double *residual)
                 s -= m->factor[i * n + j] * column[j];
             column[i] = s / m->factor[i * n + i];
         }
-        inverse = sum_squares(column + k, n - k);
+        inverse = ws__dot(column + k, column + k, n - k);
         r = m->alpha[k] / inverse;
         sum += r * r;
         both += residual[k] * (residual[k] - r);
@@ -220,7 +212,7 @@ int ws__wave_condition(struct ws__wave_model *m)
     memcpy(m->alpha, work, n * sizeof(*work));
     ws__solve_lower(m->factor, n, m->alpha);
     ws__solve_upper(m->factor, n, m->alpha);
-    m->quality.formula_rms = sqrt(sum_squares(work, n) / (double)n);
+    m->quality.formula_rms = sqrt(ws__dot(work, work, n) / (double)n);
     WS_TRY_DONE(left_out(m, work));
 done:
     ws__free(m->t->ctx, work);

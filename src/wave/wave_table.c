@@ -127,8 +127,11 @@ static void fill_pair(struct ws__wave_maker *m, size_t shape, size_t config)
     ws__config_vars(k, &m->source.config[config], m->vars);
     m->vars[ws__kernel_resident_slot(k)].i =
         (int64_t)m->table.sheet.units * (resident ? resident : 1);
-    for (int i = 0; i < WSRT_NWAVE; i++)
-        coord[i] = number(k->wave.coord[i], m->vars);
+    for (int i = 0; i < WSRT_NWAVE; i++) {
+        const struct ws__expr *e = k->wave.coord[i];
+
+        coord[i] = e ? wsrt__coord_value(e->code, e->code_bytes, m->vars) : 0;
+    }
 }
 
 static void fill_shape(struct ws__wave_maker *m, size_t shape)
@@ -187,8 +190,8 @@ static void make(struct ws__wave_maker *m)
     for (size_t a = 0; op && a < op->naxis; a++)
         m->vars[a].i = s->axis[a]; /* constants, and types of the first shape */
     for (size_t j = 0; j < s->nconfig; j++) {
-        if (s->facts)
-            m->config[j] = s->facts[j];
+        if (s->occupancy)
+            m->config[j].occupancy = s->occupancy[j];
         describe(s->kernel, &s->config[j], m->vars, &m->config[j]);
     }
     set_macros(s, m->config);
@@ -213,12 +216,10 @@ int ws__wave_table_make(const struct ws__wave_source *s,
     return 0;
 }
 
-void ws__wave_table_facts(struct ws__wave_maker *m, size_t config,
-                          const struct ws__wave_config *facts)
+void ws__wave_table_occupancy(struct ws__wave_maker *m, size_t config,
+                              uint32_t occupancy)
 {
-    m->config[config].occupancy = facts->occupancy;
-    m->config[config].registers = facts->registers;
-    m->config[config].spills = facts->spills;
+    m->config[config].occupancy = occupancy;
     for (size_t i = 0; i < m->table.nshape; i++)
         if (m->pair[i * m->table.nconfig + config].feasible) {
             set_shape(m, i);

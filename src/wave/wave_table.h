@@ -14,9 +14,7 @@ struct ws__wave_source {
     const int64_t *axis; /* shape * op's naxis + axis: all axes */
     size_t nshape;
     const struct ws__config *config;
-    /* What is known of the configs once compiled (occupancy, registers,
-     * spills; the rest is filled in here); NULL: nothing. */
-    const struct ws__wave_config *facts;
+    const uint32_t *occupancy; /* by config; NULL: unknown */
     size_t nconfig;
     bool (*feasible)(void *user, size_t shape, size_t config);
     void *user;
@@ -35,10 +33,10 @@ struct ws__wave_maker {
 
 int ws__wave_table_make(const struct ws__wave_source *s,
                         struct ws__wave_maker *out);
-/* What became known of a config: occupancy, registers, spills. The source's
- * arrays must still be there. Models that exist do not notice. */
-void ws__wave_table_facts(struct ws__wave_maker *m, size_t config,
-                          const struct ws__wave_config *facts);
+/* A config's occupancy became known. The source's arrays must still be there.
+ * Models that exist do not notice. */
+void ws__wave_table_occupancy(struct ws__wave_maker *m, size_t config,
+                              uint32_t occupancy);
 void ws__wave_table_clear(struct ws__wave_maker *m);
 
 #endif
