@@ -101,8 +101,9 @@ enum wsrt_how {
     WSRT_DEFAULT = 3, /* nothing else applies: a kernel's default */
     WSRT_MODEL = 4,   /* what the model chooses of the shape's cell and the
                          default */
-    WSRT_FORMULA = 5  /* outside of the ranges that were compiled: what the
-                         model chooses of the whole portfolio */
+    WSRT_FORMULA = 5  /* what the model chooses of the whole portfolio: outside
+                         of the ranges that were compiled, or where nothing of
+                         the cell may run */
 };
 
 #define WSRT_NO_ENTRY UINT32_MAX

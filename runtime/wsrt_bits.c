@@ -1,10 +1,10 @@
 /*
- * wsrt_bits.c: the arithmetic that is part of the format: check sum, integer
- * logarithm, hash of a shape.
+ * wsrt_bits.c: the arithmetic that is part of the format: check sum, logarithm
+ * and its inverse, hash of a shape.
  *
  * The writer and the reader call these same functions, so a pack that the
  * writer made is what the reader expects, bit by bit, under any compiler and
- * flags: all of it is unsigned integer arithmetic.
+ * flags: all of it is integer arithmetic.
  *
  * The check sum runs over 64-bit words in four lanes, as one chain of
  * multiplications would wait for itself. Every step is a bijection of the
@@ -13,7 +13,6 @@
  * rotation brings high bits down, where the multiplication spreads them.
  */
 #include "wsrt_format.h"
-#include "wsrt_wave.h"
 
 #include <string.h>
 
@@ -130,6 +129,30 @@ int32_t wsrt__log2(int64_t x)
 int32_t wsrt__log2_20(int64_t x)
 {
     return (int32_t)((log2_30(x) + (1u << 9)) >> 10);
+}
+
+/* round(2^30 * c) of a polynomial for 2^x, 0 <= x < 1, off by less than 1e-6 of
+ * the value. */
+static const uint32_t exp2_term[] = {2016032,   9652231,   59943051,
+                                     257862979, 744267446, 1073741717};
+
+double wsrt__exp2(int32_t x)
+{
+    int32_t whole = x >> WSRT_WAVE_Q;
+    uint64_t part = (uint64_t)((uint32_t)x & ((1u << WSRT_WAVE_Q) - 1))
+                    << (30 - WSRT_WAVE_Q);
+    uint64_t y = exp2_term[0], bits;
+    double r;
+
+    for (int i = 1; i < 6; i++)
+        y = (y * part >> 30) + exp2_term[i];
+    /* 2^30 <= y < 2^31 but for the rounding of the ends. */
+    y = y < (1u << 30) ? 1u << 30 : y > (1u << 31) - 1 ? (1u << 31) - 1 : y;
+    if (whole < -1000 || whole > 1000)
+        return 0;
+    bits = (uint64_t)(whole + 1023) << 52 | (y - (1u << 30)) << 22;
+    memcpy(&r, &bits, sizeof(r));
+    return r;
 }
 
 uint64_t wsrt__shape_hash(const int64_t *axes, uint32_t naxis)

@@ -73,11 +73,11 @@ static void fill_model(const struct wsrt_pack *p, const struct wsrt_f_model *m,
         const struct wsrt_f_node *cell = wsrt__model_cell(&w);
 
         out->cell = (uint32_t)(cell - p->node) - m->first_node;
-        wsrt__model_guess(&w, cell, &g);
+        wsrt__model_list(&w, cell, &g);
         if (out->pick.how == WSRT_MODEL || out->pick.how == WSRT_NEAREST)
             out->asked = g.n > 1 ? g.n : 0;
     }
-    wsrt__model_guess(&w, NULL, &g);
+    wsrt__model_guess(&w, &g);
     if (out->pick.how == WSRT_FORMULA)
         out->asked = g.n;
     fill_times(&g, out);
@@ -171,7 +171,10 @@ static void put_how(struct text *t, const struct wsrt_explanation *e)
         [WSRT_MODEL] = "the model's choice for its cell",
         [WSRT_FORMULA] = "outside of what was compiled: the formula's choice"};
 
-    put(t, "%s", how[e->pick.how]);
+    put(t, "%s",
+        e->pick.how == WSRT_FORMULA && e->covered
+            ? "nothing of its cell may run: the formula's choice"
+            : how[e->pick.how]);
     if (e->cell != WSRT_NO_ENTRY)
         put(t, "; cell %u", (unsigned)e->cell);
     if (e->asked)

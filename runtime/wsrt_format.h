@@ -52,10 +52,9 @@
 #define WSRT_MAX_TENSORS 32
 #define WSRT_MAX_ALIGN 4096 /* of a tensor */
 #define WSRT_MAX_MODELS 256
-#define WSRT_MAX_FORMS 256                /* of a model */
-#define WSRT_MAX_COORDS 2048              /* of a model */
-#define WSRT_MAX_LIST 16                  /* candidates of a cell */
-#define WSRT_MAX_COORD (INT64_C(1) << 60) /* a coordinate: 0 to this */
+#define WSRT_MAX_FORMS 256   /* of a model */
+#define WSRT_MAX_COORDS 2048 /* of a model */
+#define WSRT_MAX_LIST 16     /* candidates of a cell */
 
 /* name, element */
 #define WSRT_SECTION_MAP(X)                                                    \
@@ -304,10 +303,9 @@ struct wsrt_f_form {
 };
 
 /* A coordinate of one or more candidates. What is over WSRT_MAX_COORD, or has
- * no value, counts as that. One of three kinds, the first that applies:
- *   bytes not 0:  a program over axes;
- *   axis:         ceil(axis / value);
- *   else:         value times some coordinates before it that are no such
+ * no value, counts as that, what is negative as 0. One of three kinds, the
+ * first that applies: bytes not 0:  a program over axes; axis: ceil(axis /
+ * value); else:         value times some coordinates before it that are no such
  *                 products, or alone. */
 #define WSRT_FACTORS 4
 #define WSRT_NO_FACTOR UINT16_MAX
@@ -339,7 +337,7 @@ struct wsrt_pack {
     int major;
     void *table; /* what opening made of the entries, or NULL; freed */
     struct wsrt__ready *ready;      /* the same of FORMS: one each */
-    uint32_t count[WSRT_NSECTIONS]; /* INDEX, LOGS: as they are in memory */
+    uint32_t count[WSRT_NSECTIONS]; /* INDEX: as it is in memory */
     const struct wsrt_f_axis *axis;
     const struct wsrt_f_type *type;
     const struct wsrt_f_device *device;
@@ -397,9 +395,6 @@ uint64_t wsrt__file_sum(const void *file, size_t bytes);
 int32_t wsrt__log2(int64_t x);
 /* The start of the index's probe for a shape. */
 uint64_t wsrt__shape_hash(const int64_t *axes, uint32_t naxis);
-
-/* The same with WSRT_WAVE_Q bits behind the point; off by less than 2^-18. */
-int32_t wsrt__log2_20(int64_t x);
 
 /* wsrt_check.c */
 
@@ -498,10 +493,12 @@ int wsrt__model_covers(const struct wsrt_pack *p, const struct wsrt_f_model *m,
                        const int64_t *axes);
 /* The cell that the shape is in; the model has nodes. */
 const struct wsrt_f_node *wsrt__model_cell(struct wsrt__work *w);
-/* Fills in the guess for the default and the candidates of a cell, or for the
- * whole portfolio (cell NULL). */
-void wsrt__model_guess(struct wsrt__work *w, const struct wsrt_f_node *cell,
-                       struct wsrt__guess *out);
+/* The default and the candidates of a cell, or the whole portfolio (cell NULL);
+ * no times yet. */
+void wsrt__model_list(struct wsrt__work *w, const struct wsrt_f_node *cell,
+                      struct wsrt__guess *out);
+/* The times of the whole portfolio. */
+void wsrt__model_guess(struct wsrt__work *w, struct wsrt__guess *out);
 /* What the guess leads to: the place in it of the least time that may run,
  * unless it gains no more than its margin over the default. WSRT_NONE: nothing
  * may run. Forgets the guesses of what may not run. */
@@ -513,8 +510,6 @@ int wsrt__pick_model(const struct wsrt_pack *p, const int64_t *axes,
 /* The same by the formula over the whole portfolio, wherever the shape is. */
 int wsrt__pick_formula(const struct wsrt_pack *p, const struct wsrt_f_model *m,
                        const int64_t *axes, struct wsrt_pick *out);
-/* 2^(x / 2^WSRT_WAVE_Q), the same bits under any compiler. */
-double wsrt__exp2(int32_t x);
 
 /* wsrt_pick.c */
 

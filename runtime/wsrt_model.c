@@ -62,15 +62,18 @@ void wsrt__work_start(struct wsrt__work *w, const struct wsrt_pack *p,
 
 static int64_t coordinate(struct wsrt__work *w, uint32_t i);
 
-/* A program that fails has no value: the largest, which makes the candidate
- * slow. */
-static int64_t coord_program(struct wsrt__work *w, const struct wsrt_f_coord *c)
+static int64_t clamped(int64_t v)
+{
+    return v < 0 ? 0 : v > WSRT_MAX_COORD ? WSRT_MAX_COORD : v;
+}
+
+int64_t wsrt__coord_value(const uint8_t *code, size_t bytes,
+                          const union wsrt_value *slot)
 {
     union wsrt_value r;
 
-    if (wsrt_eval(w->p->coord_code + c->at, c->bytes, w->slot, &r, NULL))
-        return WSRT_MAX_COORD;
-    return r.i;
+    return wsrt_eval(code, bytes, slot, &r, NULL) ? WSRT_MAX_COORD
+                                                  : clamped(r.i);
 }
 
 static int64_t multiply(struct wsrt__work *w, const struct wsrt_f_coord *c)
@@ -92,19 +95,13 @@ static int64_t quotient_up(int64_t x, int64_t by)
     return (x - 1) / by + 1;
 }
 
-static int64_t clamped(int64_t v)
-{
-    return v < 0 ? 0 : v > WSRT_MAX_COORD ? WSRT_MAX_COORD : v;
-}
-
-/* Numbers outside of what the formula takes become the nearest that it does. */
 static void evaluate(struct wsrt__work *w, uint32_t i)
 {
     const struct wsrt_f_coord *c = &w->p->coord[w->m->first_coord + i];
     int64_t r;
 
     if (c->bytes)
-        r = coord_program(w, c);
+        r = wsrt__coord_value(w->p->coord_code + c->at, c->bytes, w->slot);
     else if (c->axis != WSRT_NO_FACTOR)
         r = quotient_up(w->axes[c->axis], c->value);
     else
@@ -267,9 +264,8 @@ static void list_all(const struct wsrt__work *w, struct wsrt__guess *g)
         g->form[i] = &w->p->form[w->m->first_form + i];
 }
 
-/* Candidates without numbers: those of a cell, or all (NULL). */
-static void start_guess(struct wsrt__work *w, const struct wsrt_f_node *cell,
-                        struct wsrt__guess *g)
+void wsrt__model_list(struct wsrt__work *w, const struct wsrt_f_node *cell,
+                      struct wsrt__guess *g)
 {
     g->p = w->p;
     g->m = w->m;
@@ -282,10 +278,9 @@ static void start_guess(struct wsrt__work *w, const struct wsrt_f_node *cell,
         list_all(w, g);
 }
 
-void wsrt__model_guess(struct wsrt__work *w, const struct wsrt_f_node *cell,
-                       struct wsrt__guess *out)
+void wsrt__model_guess(struct wsrt__work *w, struct wsrt__guess *out)
 {
-    start_guess(w, cell, out);
+    wsrt__model_list(w, NULL, out);
     for (uint32_t i = 0; i < out->n; i++)
         out->log2_ns[i] = wsrt__work_guess(w, out->form[i]);
 }
@@ -315,7 +310,7 @@ static void bound_all(struct wsrt__work *w, const struct wsrt_f_node *cell,
 {
     uint32_t first;
 
-    start_guess(w, cell, g);
+    wsrt__model_list(w, cell, g);
     g->w = w;
     memset(g->known, 0, sizeof(g->known));
     /* One alone needs no number; a cell's first will hardly be beaten. */
@@ -383,30 +378,6 @@ uint32_t wsrt__model_choose(struct wsrt__guess *g)
     return best;
 }
 
-/* round(2^30 * c) of a polynomial for 2^x, 0 <= x < 1, off by less than 1e-6 of
- * the value. */
-static const uint32_t exp2_term[] = {2016032,   9652231,   59943051,
-                                     257862979, 744267446, 1073741717};
-
-double wsrt__exp2(int32_t x)
-{
-    int32_t whole = x >> WSRT_WAVE_Q;
-    uint64_t part = (uint64_t)((uint32_t)x & ((1u << WSRT_WAVE_Q) - 1))
-                    << (30 - WSRT_WAVE_Q);
-    uint64_t y = exp2_term[0], bits;
-    double r;
-
-    for (int i = 1; i < 6; i++)
-        y = (y * part >> 30) + exp2_term[i];
-    /* 2^30 <= y < 2^31 but for the rounding of the ends. */
-    y = y < (1u << 30) ? 1u << 30 : y > (1u << 31) - 1 ? (1u << 31) - 1 : y;
-    if (whole < -1000 || whole > 1000)
-        return 0;
-    bits = (uint64_t)(whole + 1023) << 52 | (y - (1u << 30)) << 22;
-    memcpy(&r, &bits, sizeof(r));
-    return r;
-}
-
 static double time_of(const struct wsrt__guess *g, uint32_t i)
 {
     return is_known(g, i) && g->log2_ns[i] != WSRT__NEVER
@@ -414,7 +385,17 @@ static double time_of(const struct wsrt__guess *g, uint32_t i)
                : 0;
 }
 
-static int take(const struct wsrt__guess *g, uint32_t at, enum wsrt_how how,
+/* Of the first kernel whose default may run, if it had to be predicted. */
+static double time_of_default(struct wsrt__guess *g)
+{
+    uint32_t d = 0;
+
+    while (d < g->ndflt && is_known(g, d) && !may_run(g, d))
+        d++;
+    return d < g->ndflt ? time_of(g, d) : 0;
+}
+
+static int take(struct wsrt__guess *g, uint32_t at, enum wsrt_how how,
                 struct wsrt_pick *out)
 {
     if (at == WSRT_NONE)
@@ -424,7 +405,7 @@ static int take(const struct wsrt__guess *g, uint32_t at, enum wsrt_how how,
     out->entry = WSRT_NO_ENTRY;
     out->distance = 0;
     out->time_ns = time_of(g, at);
-    out->default_ns = g->ndflt ? time_of(g, 0) : 0;
+    out->default_ns = time_of_default(g);
     return WSRT_OK;
 }
 

@@ -4,12 +4,11 @@
  * Every quantity is its logarithm to the base 2 with 20 fraction bits, in 64
  * bits while it is worked with. Constants are at most WSRT_WAVE_MOST, which is
  * checked when a pack is opened, and coordinates at most 2^62, so two of them
- * add up within 32 bits, and what is worked with stays below 2^37: nothing here
+ * add up within 32 bits, and what is worked with stays below 2^42: nothing here
  * can overflow, whatever a damaged file holds.
  */
 #include "wsrt_wave.h"
 
-#include <math.h>
 #include <stddef.h>
 
 #define NOTHING ((int64_t)WSRT_WAVE_NOTHING)
@@ -107,6 +106,7 @@ static inline int64_t soft(int64_t x)
     return x < end ? y : 0;
 }
 
+/* log2(2^a + 2^b). */
 static inline int64_t sum(int64_t a, int64_t b)
 {
     int64_t top = a > b ? a : b, low = a > b ? b : a;
@@ -120,13 +120,10 @@ static inline int64_t sum_rare(int64_t a, int64_t b)
     return a - b >= SOFT_END ? a : sum(a, b);
 }
 
-int64_t wsrt__wave_add(int64_t a, int64_t b)
-{
-    return sum(a, b);
-}
-
 #define DISTANCE_MAX (INT64_C(1) << 30)
 
+/* log2 of the smooth maximum ((2^a)^p + (2^b)^p)^(1/p); p and its inverse with
+ * 16 fraction bits, above 0. */
 static inline int64_t maximum(int64_t a, int64_t b, int32_t p,
                               int32_t p_inverse)
 {
@@ -135,11 +132,6 @@ static inline int64_t maximum(int64_t a, int64_t b, int32_t p,
 
     near = (soft(near * p >> 16) * p_inverse + HALF) >> 16;
     return top + (d > DISTANCE_MAX ? 0 : near);
-}
-
-int64_t wsrt__wave_max(int64_t a, int64_t b, int32_t p, int32_t p_inverse)
-{
-    return maximum(a, b, p, p_inverse);
 }
 
 int32_t wsrt__wave_log(int64_t x)
@@ -425,7 +417,8 @@ int32_t wsrt__wave_formula(const struct wsrt_wave_law *law,
     return fit_32(formula(&w, &t));
 }
 
-/* Padding as a share of the tiles' rows; at most 2. */
+/* Padding as a share of the tiles' rows; at most 2, so also where its rows are
+ * so many that the shift would overflow. */
 static int32_t padding_share(const struct wsrt_wave_form *form, int64_t padded,
                              int64_t blocks)
 {
@@ -436,10 +429,9 @@ static int32_t padding_share(const struct wsrt_wave_form *form, int64_t padded,
     log = log_of(padded) - log_of(blocks) - log_of(form->rows);
     if (log >= WSRT_WAVE_ONE)
         return 2 * WSRT_WAVE_ONE;
-    /* 2^x - 1 = 2^x (1 - 2^-x); a share needs no more than a table's worth. */
     return padded >= INT64_MAX >> 22
                ? 2 * WSRT_WAVE_ONE
-               : (int32_t)((padded << 20) / blocks / form->rows);
+               : (int32_t)((padded << WSRT_WAVE_Q) / blocks / form->rows);
 }
 
 static int64_t within(int64_t x, int64_t low, int64_t high)
@@ -667,9 +659,4 @@ int32_t wsrt__wave_bound(const struct wsrt_wave_law *law,
     return fit_32((int64_t)fit_32(body) +
                   correction(form, ready->log_slots, at, log_axis, naxis) -
                   ROUNDING);
-}
-
-double wsrt__wave_value(int32_t log2_20)
-{
-    return exp2((double)log2_20 / WSRT_WAVE_ONE);
 }

@@ -14,6 +14,8 @@
 
 #include <stdint.h>
 
+#include "wsrt_eval.h"
+
 #define WSRT_WAVE_Q 20
 #define WSRT_WAVE_ONE (INT32_C(1) << WSRT_WAVE_Q)
 /* The logarithm of nothing: adding it changes no sum. */
@@ -184,14 +186,21 @@ int32_t wsrt__wave_bound(const struct wsrt_wave_law *law,
 /* wsrt__log2_20, WSRT_WAVE_NOTHING of what is not above 0. */
 int32_t wsrt__wave_log(int64_t x);
 
-/* wsrt_bits.c: log2(x) with 20 fraction bits, x >= 1; off by less than 2^-17,
- * exact for powers of two, never falling. */
+/* wsrt_model.c */
+
+#define WSRT_MAX_COORD (INT64_C(1) << 60) /* a coordinate: 0 to this */
+/* What a coordinate's program says: what cannot be evaluated counts as
+ * WSRT_MAX_COORD, which makes a candidate slow, what is negative as 0. */
+int64_t wsrt__coord_value(const uint8_t *code, size_t bytes,
+                          const union wsrt_value *slot);
+
+/* wsrt_bits.c */
+
+/* log2(x) with 20 fraction bits, x >= 1; off by less than 2^-18, exact for
+ * powers of two, never falling. */
 int32_t wsrt__log2_20(int64_t x);
-/* log2(2^a + 2^b) and log2 of the smooth maximum ((2^a)^p + (2^b)^p)^(1/p);
- * p and its inverse with 16 fraction bits, above 0. */
-int64_t wsrt__wave_add(int64_t a, int64_t b);
-int64_t wsrt__wave_max(int64_t a, int64_t b, int32_t p, int32_t p_inverse);
-/* round(2^(x / 2^20)), for reports. */
-double wsrt__wave_value(int32_t log2_20);
+/* 2^(x / 2^20), off by less than 1e-6 of it; 0 where the exponent is beyond
+ * 1000 either way. The same bits under any compiler. */
+double wsrt__exp2(int32_t x);
 
 #endif

@@ -38,6 +38,15 @@ const char *ws__op_name_taken(const struct ws__op *op, const char *name)
     return NULL;
 }
 
+int ws__op_compare_types(const struct ws__op *op, const int64_t *a,
+                         const int64_t *b)
+{
+    for (size_t i = 0; i < op->naxis; i++)
+        if (op->axis[i].kind == WS__AXIS_TYPE && a[i] != b[i])
+            return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+
 struct ws__hash ws__expr_meaning(struct ws__hash h, const struct ws__expr *e)
 {
     char quote = '\0';

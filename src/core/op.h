@@ -164,6 +164,10 @@ struct ws__op {
 
 int ws__op_axis(const struct ws__op *op, const char *name);   /* or -1 */
 int ws__op_tensor(const struct ws__op *op, const char *name); /* or -1 */
+/* Orders the values of all axes by those of the type axes alone; 0: the same
+ * types. */
+int ws__op_compare_types(const struct ws__op *op, const int64_t *a,
+                         const int64_t *b);
 /* What the op calls so: "an axis", "a tensor", "a constant"; or NULL. */
 const char *ws__op_name_taken(const struct ws__op *op, const char *name);
 /* Mixes in an expression: its text but for spaces; NULL has a hash too. */

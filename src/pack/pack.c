@@ -73,29 +73,32 @@ static int make(struct ws_ctx *ctx, const struct ws__pack_content *c,
     return rc;
 }
 
-/* The portfolios; with a tree for each if `trees`. */
+static int prune(const struct ws__pack_draft *d, const struct ws__pack_model *m,
+                 struct ws__pack_choice *choice)
+{
+    return ws__pack_prune(d, m->portfolio ? m->portfolio : 64, choice);
+}
+
 static int decide(struct ws_ctx *ctx, struct ws__arena *a,
                   const struct ws__pack_content *c, const struct wsrt_pack *p,
-                  struct ws__pack_choice *choice, bool trees)
+                  struct ws__pack_choice *choice)
 {
     for (uint32_t i = 0; i < c->nmodel; i++) {
         const struct ws__pack_model *m = &c->model[i];
         struct ws__pack_draft d = {ctx, p, ws__pack_model_index(c, i)};
 
-        WS_TRY(
-            ws__pack_prune(&d, m->portfolio ? m->portfolio : 64, &choice[i]));
-        if (trees)
-            WS_TRY(ws__pack_tree(&d, a, m->nodes ? m->nodes : 901,
-                                 m->shapes ? m->shapes : 60000, &choice[i]));
+        WS_TRY(prune(&d, m, &choice[i]));
+        WS_TRY(ws__pack_tree(&d, a, m->nodes ? m->nodes : 901,
+                             m->shapes ? m->shapes : 60000, &choice[i]));
     }
     return 0;
 }
 
 /* Into the finished image, whose models follow the order of their types. */
-static int state_losses(struct ws_ctx *ctx, const struct ws__pack_content *c,
-                        const struct wsrt_pack *draft,
-                        const struct ws__pack_choice *choice,
-                        struct open_image *done)
+static void state_losses(struct ws_ctx *ctx, const struct ws__pack_content *c,
+                         const struct wsrt_pack *draft,
+                         const struct ws__pack_choice *choice,
+                         struct open_image *done)
 {
     struct wsrt_f_header *h = done->image;
     struct wsrt_f_model *model =
@@ -106,10 +109,9 @@ static int state_losses(struct ws_ctx *ctx, const struct ws__pack_content *c,
         struct ws__pack_draft d = {ctx, draft, at};
         size_t points = c->model[i].points ? c->model[i].points : 20000;
 
-        WS_TRY(ws__pack_losses(&d, done->p, points, &choice[i], &model[at]));
+        ws__pack_losses(&d, done->p, points, &choice[i], &model[at]);
     }
     h->check_sum = wsrt__file_sum(h, done->bytes);
-    return 0;
 }
 
 static int compile(struct ws_ctx *ctx, struct ws__arena *a,
@@ -122,9 +124,10 @@ static int compile(struct ws_ctx *ctx, struct ws__arena *a,
     WS_TRY(make(ctx, c, choice, true, c->nmodel ? draft : done));
     if (!c->nmodel)
         return 0;
-    WS_TRY(decide(ctx, a, c, draft->p, choice, true));
+    WS_TRY(decide(ctx, a, c, draft->p, choice));
     WS_TRY(make(ctx, c, choice, false, done));
-    return state_losses(ctx, c, draft->p, choice, done);
+    state_losses(ctx, c, draft->p, choice, done);
+    return 0;
 }
 
 int ws__pack_image(struct ws_ctx *ctx, const struct ws__pack_content *c,
@@ -152,6 +155,8 @@ int ws__pack_image(struct ws_ctx *ctx, const struct ws__pack_content *c,
 int ws__pack_portfolio(struct ws_ctx *ctx, const struct ws__pack_content *c,
                        size_t model, bool *keep)
 {
+    struct ws__pack_draft d = {.ctx = ctx,
+                               .model = ws__pack_model_index(c, model)};
     struct open_image draft = {0};
     struct ws__pack_choice *choice;
     struct ws__arena arena;
@@ -160,7 +165,8 @@ int ws__pack_portfolio(struct ws_ctx *ctx, const struct ws__pack_content *c,
     ws__arena_init(&arena, ctx);
     WS_TRY_DONE(ws__pack_choice_start(ctx, &arena, c, &choice));
     WS_TRY_DONE(make(ctx, c, choice, true, &draft));
-    WS_TRY_DONE(decide(ctx, &arena, c, draft.p, choice, false));
+    d.p = draft.p;
+    WS_TRY_DONE(prune(&d, &c->model[model], &choice[model]));
     memset(keep, 0, c->model[model].nform * sizeof(*keep));
     for (size_t i = 0; i < choice[model].nkeep; i++)
         keep[choice[model].keep[i]] = true;

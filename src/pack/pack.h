@@ -55,8 +55,8 @@ struct ws__pack_model {
     const struct ws__pack_form *form;
     size_t nform;                    /* at most WSRT_MAX_FORMS, each once */
     const struct wsrt_wave_law *law; /* by kernel of the content */
-    struct ws__expr *const *const *coord; /* the same: WSRT_NWAVE each; NULL: */
-    int64_t coord_default[WSRT_NWAVE];
+    struct ws__expr *const *const
+        *coord; /* the same: WSRT_NWAVE each; NULL: 0 */
     /* The sizes for which the choice is compiled, by axis; 0, 0: as far as the
      * kernels are made for. */
     int64_t lo[WS__MAX_AXES], hi[WS__MAX_AXES];
@@ -79,9 +79,9 @@ struct ws__pack_content {
     /* Sections that are no text: ready-made kernels. */
     const struct ws__pack_blob *blob;
     size_t nblob;
-    /* Of variants of the pack: those of entries, the kernels' defaults. The
-     * second of a candidate with the same baked values is left out, and equal
-     * images are kept once. */
+    /* Of variants of the pack: those of entries, models, the kernels' defaults.
+     * The second of a candidate with the same baked values is left out, and
+     * equal images are kept once. */
     const struct ws__pack_binary *binary;
     size_t nbinary;
     const struct ws__pack_model *model; /* of different types each */
@@ -111,6 +111,10 @@ int ws__pack_write(struct ws_ctx *ctx, const char *path,
 /* The bytes of the file, checked; freed by ws__free. */
 int ws__pack_image(struct ws_ctx *ctx, const struct ws__pack_content *c,
                    void **image, size_t *bytes);
+/* May it run on the content's device, whatever the shape? op, kernel and device
+ * are set. */
+bool ws__pack_fits_device(const struct ws__pack_content *c,
+                          const struct ws__candidate *v);
 /* Which candidates of a model would be kept (keep: one for each form). */
 int ws__pack_portfolio(struct ws_ctx *ctx, const struct ws__pack_content *c,
                        size_t model, bool *keep);

@@ -144,10 +144,10 @@ int ws__pack_tree(const struct ws__pack_draft *d, struct ws__arena *a,
                   struct ws__pack_choice *choice);
 /* pack_losses.c: looks for the losses of a finished pack and writes them into
  * its model. */
-int ws__pack_losses(const struct ws__pack_draft *d,
-                    const struct wsrt_pack *done, size_t points,
-                    const struct ws__pack_choice *choice,
-                    struct wsrt_f_model *out);
+void ws__pack_losses(const struct ws__pack_draft *d,
+                     const struct wsrt_pack *done, size_t points,
+                     const struct ws__pack_choice *choice,
+                     struct wsrt_f_model *out);
 
 /* pack_launch.c: tensors, launch plans, binaries. */
 int ws__pack_add_launching(struct ws__pack_sections *m);

@@ -203,15 +203,6 @@ done:
     return rc;
 }
 
-static bool same_types(const struct ws__op *op, const struct ws__workload *a,
-                       const struct ws__workload *b)
-{
-    for (size_t i = 0; i < op->naxis; i++)
-        if (op->axis[i].kind == WS__AXIS_TYPE && a->axis[i] != b->axis[i])
-            return false;
-    return true;
-}
-
 /* The values of the variable axes; their high bits only if any has some. */
 static void add_shapes(struct ws__pack_sections *m)
 {
@@ -260,7 +251,8 @@ static void add_entries(struct ws__pack_sections *m)
                                  .variant = item[i].variant};
 
         ws__pack_add(m, WSRT_S_ENTRIES, &row, sizeof(row));
-        if (i && !same_types(c->op, item[i - 1].entry->workload, w)) {
+        if (i && ws__op_compare_types(c->op, item[i - 1].entry->workload->axis,
+                                      w->axis)) {
             add_group(m, &group);
             group = (struct wsrt_f_group){(uint32_t)i, 0};
         }

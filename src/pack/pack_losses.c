@@ -33,6 +33,27 @@ static uint32_t find_place(const struct losses *s, uint32_t variant)
     return WSRT_NONE;
 }
 
+/* Of the first kernel whose default may run; WSRT_NONE: of none. */
+static uint32_t find_default(const struct ws__pack_choice *c,
+                             const struct ws__pack_row *row)
+{
+    for (size_t i = 0; i < c->ndflt; i++)
+        if (row->log2_ns[c->place[i]] != WSRT__NEVER)
+            return c->place[i];
+    return WSRT_NONE;
+}
+
+/* Was nothing predicted? A tuned shape's choice is compared with the default,
+ * unless it is that. */
+static bool is_at_once(const struct ws__pack_choice *c,
+                       const struct ws__pack_row *row,
+                       const struct wsrt_pick *pick, uint32_t place)
+{
+    return pick->how == WSRT_NEAREST
+               ? place == find_default(c, row)
+               : pick->how == WSRT_MODEL && !pick->time_ns;
+}
+
 static void add(int64_t *sum, int32_t *worst, int32_t chosen, int32_t best)
 {
     int32_t loss = chosen > best ? chosen - best : 0;
@@ -61,8 +82,7 @@ static void look_at(struct losses *s, const int64_t *axes)
     if (place == WSRT_NONE || kept == WSRT_NONE || best == WSRT_NONE)
         return;
     s->points++;
-    s->at_once +=
-        pick.how == WSRT_NEAREST || (pick.how == WSRT_MODEL && !pick.time_ns);
+    s->at_once += is_at_once(c, &row, &pick, place);
     add(&s->tree_sum, &s->tree_worst, row.log2_ns[place], row.log2_ns[kept]);
     add(&s->prune_sum, &s->prune_worst, row.log2_ns[kept], row.log2_ns[best]);
 }
@@ -166,10 +186,10 @@ static void try_edges(struct losses *s, size_t points)
     }
 }
 
-int ws__pack_losses(const struct ws__pack_draft *d,
-                    const struct wsrt_pack *done, size_t points,
-                    const struct ws__pack_choice *choice,
-                    struct wsrt_f_model *out)
+void ws__pack_losses(const struct ws__pack_draft *d,
+                     const struct wsrt_pack *done, size_t points,
+                     const struct ws__pack_choice *choice,
+                     struct wsrt_f_model *out)
 {
     struct losses s = {.d = d, .done = done, .choice = choice};
 
@@ -178,11 +198,10 @@ int ws__pack_losses(const struct ws__pack_draft *d,
     try_edges(&s, points / 4);
     out->points = (uint32_t)s.points;
     if (!s.points)
-        return 0;
+        return;
     out->at_once = (uint32_t)(s.at_once * 1000 / s.points);
     out->tree_worst = s.tree_worst;
     out->tree_mean = (int32_t)(s.tree_sum / (int64_t)s.points);
     out->prune_worst = s.prune_worst;
     out->prune_mean = (int32_t)(s.prune_sum / (int64_t)s.points);
-    return 0;
 }

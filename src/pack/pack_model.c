@@ -57,25 +57,21 @@ static int start(struct ws_ctx *ctx, struct ws__arena *a,
     return 0;
 }
 
-static int compare_types(const struct ws__op *op, const int64_t *a,
-                         const int64_t *b)
-{
-    for (size_t i = 0; i < op->naxis; i++)
-        if (op->axis[i].kind == WS__AXIS_TYPE && a[i] != b[i])
-            return a[i] < b[i] ? -1 : 1;
-    return 0;
-}
-
 int ws__pack_choice_start(struct ws_ctx *ctx, struct ws__arena *a,
                           const struct ws__pack_content *c,
                           struct ws__pack_choice **out)
 {
+    if (c->nmodel > WSRT_MAX_MODELS)
+        return ws__fail(ctx, WS_ELIMIT,
+                        "%zu models are too many for a pack, which holds %d",
+                        c->nmodel, WSRT_MAX_MODELS);
     *out = ws__arena_alloc(a, c->nmodel + 1, sizeof(**out));
     if (!*out)
         return WS_ENOMEM;
     for (size_t i = 0; i < c->nmodel; i++) {
         for (size_t k = 0; k < i; k++)
-            if (!compare_types(c->op, c->model[i].type, c->model[k].type))
+            if (!ws__op_compare_types(c->op, c->model[i].type,
+                                      c->model[k].type))
                 return ws__fail(ctx, WS_EINVAL,
                                 "two models are of the same types");
         WS_TRY(start(ctx, a, c, &c->model[i], &(*out)[i]));
@@ -88,8 +84,8 @@ uint32_t ws__pack_model_index(const struct ws__pack_content *c, size_t model)
     uint32_t before = 0;
 
     for (size_t i = 0; i < c->nmodel; i++)
-        before +=
-            compare_types(c->op, c->model[i].type, c->model[model].type) < 0;
+        before += ws__op_compare_types(c->op, c->model[i].type,
+                                       c->model[model].type) < 0;
     return before;
 }
 
@@ -283,7 +279,6 @@ static int coordinate(struct ws__pack_sections *m, struct ws__arena *a,
 {
     union wsrt_value none[WS__MAX_SLOTS] = {{0}};
     struct ws__expr *own;
-    int64_t value;
 
     WS_TRY(ws__expr_compile(m->ctx, a, e->text, &e->loc, &known->scope, WS__INT,
                             &own));
@@ -295,12 +290,9 @@ static int coordinate(struct ws__pack_sections *m, struct ws__arena *a,
     }
     if (reads_axes(own))
         return add_program(m, first, own, index);
-    WS_TRY(ws__expr_eval_int(m->ctx, own, none, &value));
-    if (value < 0 || value > WSRT_MAX_COORD)
-        return ws__fail_at(m->ctx, WS_ESPEC, &e->loc,
-                           "coordinate '%s' is %lld for a candidate", e->text,
-                           (long long)value);
-    return add_number(m, first, value, index);
+    return add_number(m, first,
+                      wsrt__coord_value(own->code, own->code_bytes, none),
+                      index);
 }
 
 static int add_form(struct ws__pack_sections *m, size_t model, size_t place,
@@ -326,8 +318,7 @@ static int add_form(struct ws__pack_sections *m, size_t model, size_t place,
         if (e)
             WS_TRY_DONE(coordinate(m, &a, &known, e, first_coord, &at));
         else
-            WS_TRY_DONE(
-                add_number(m, first_coord, from->coord_default[i], &at));
+            WS_TRY_DONE(add_number(m, first_coord, 0, &at));
         f.coord[i] = (uint16_t)at;
     }
     ws__pack_add(m, WSRT_S_FORMS, &f, sizeof(f));

@@ -67,12 +67,10 @@ static int check_content(struct ws_ctx *ctx, const struct ws__pack_content *c)
     if (c->nkernel == 0)
         return ws__fail(ctx, WS_EINVAL, "a pack needs a kernel");
     for (size_t i = 0; i < c->nmodel; i++)
-        if (!c->model[i].nform || c->model[i].nform > WSRT_MAX_FORMS ||
-            c->nmodel > WSRT_MAX_MODELS)
-            return ws__fail(
-                ctx, WS_ELIMIT,
-                "a model of %zu candidates, of 1 to %d are possible",
-                c->model[i].nform, WSRT_MAX_FORMS);
+        if (!c->model[i].nform || c->model[i].nform > WSRT_MAX_FORMS)
+            return ws__fail(ctx, WS_ELIMIT,
+                            "a model has %zu candidates, 1 to %d are possible",
+                            c->model[i].nform, WSRT_MAX_FORMS);
     if (c->nkernel > WSRT_MAX_KERNELS || c->nentry > WSRT_MAX_ENTRIES)
         return ws__fail(ctx, WS_ELIMIT,
                         "%zu kernels and %zu workloads are too many for a pack",
@@ -237,29 +235,44 @@ static void fill_slots(const struct ws__pack_content *c,
         vars[ws__kernel_device_slot(k, (enum ws__device_var)i)] = c->device[i];
 }
 
+/* The constraint without an axis that does not hold on the device, or NULL. */
+static const struct ws__expr *broken_on_device(const struct ws__pack_content *c,
+                                               const struct ws__candidate *v)
+{
+    const struct ws__kernel *k = &c->kernel[v->kernel];
+    union wsrt_value vars[WS__MAX_SLOTS];
+
+    fill_slots(c, v, NULL, vars);
+    for (size_t i = 0; i < k->nconstraint; i++)
+        if (!k->constraint[i].needs_axes && !k->constraint[i].prune &&
+            ws__expr_test(k->constraint[i].expr, vars) != 1)
+            return k->constraint[i].expr;
+    return NULL;
+}
+
+bool ws__pack_fits_device(const struct ws__pack_content *c,
+                          const struct ws__candidate *v)
+{
+    return !broken_on_device(c, v);
+}
+
 /* Defaults come first: variant k is the default of kernel k. */
 static int add_defaults(struct ws_ctx *ctx, struct ws__pack_plan *plan)
 {
     const struct ws__pack_content *c = plan->c;
-    union wsrt_value vars[WS__MAX_SLOTS];
 
     plan->dflt = ws__alloc(ctx, c->nkernel, sizeof(*plan->dflt));
     if (!plan->dflt)
         return WS_ENOMEM;
     for (uint32_t k = 0; k < c->nkernel; k++) {
-        const struct ws__kernel *kernel = &c->kernel[k];
         struct ws__candidate v;
 
         memset(&v, 0, sizeof(v));
         v.kernel = k;
-        ws__config_default(kernel, &v.config);
+        ws__config_default(&c->kernel[k], &v.config);
         WS_TRY(add_variant(ctx, plan, &v, &plan->dflt[k]));
-        fill_slots(c, &v, NULL, vars);
-        for (size_t i = 0; i < kernel->nconstraint; i++)
-            if (!ws__pack_is_guard(&kernel->constraint[i]) &&
-                !kernel->constraint[i].prune &&
-                ws__expr_test(kernel->constraint[i].expr, vars) != 1)
-                plan->dflt[k] = WSRT_NONE;
+        if (!ws__pack_fits_device(c, &v))
+            plan->dflt[k] = WSRT_NONE;
     }
     return 0;
 }
@@ -309,10 +322,10 @@ static int compare_items(const void *pa, const void *pb)
     const struct ws__pack_item *a = pa, *b = pb;
     const struct ws__op *op = a->op;
     const int64_t *x = a->entry->workload->axis, *y = b->entry->workload->axis;
+    int types = ws__op_compare_types(op, x, y);
 
-    for (size_t i = 0; i < op->naxis; i++)
-        if (op->axis[i].kind == WS__AXIS_TYPE && x[i] != y[i])
-            return x[i] < y[i] ? -1 : 1;
+    if (types)
+        return types;
     for (size_t i = 0; i < op->naxis; i++)
         if (op->axis[i].kind == WS__AXIS_VAR && x[i] != y[i])
             return x[i] < y[i] ? -1 : 1;
@@ -443,23 +456,17 @@ static int order_binaries(struct ws_ctx *ctx, struct ws__pack_plan *plan)
 static int check_form(struct ws_ctx *ctx, const struct ws__pack_plan *plan,
                       const struct ws__pack_form *f)
 {
-    const struct ws__pack_content *c = plan->c;
-    const struct ws__kernel *k;
-    union wsrt_value vars[WS__MAX_SLOTS];
+    const struct ws__expr *broken;
 
-    WS_TRY(check_candidate(ctx, c, &f->candidate));
+    WS_TRY(check_candidate(ctx, plan->c, &f->candidate));
     if (f->margin < 0)
         return ws__fail(ctx, WS_EINVAL, "candidate with a margin below 0");
-    k = &c->kernel[f->candidate.kernel];
-    fill_slots(c, &f->candidate, NULL, vars);
-    for (size_t i = 0; i < k->nconstraint; i++)
-        if (!k->constraint[i].needs_axes && !k->constraint[i].prune &&
-            ws__expr_test(k->constraint[i].expr, vars) != 1)
-            return ws__fail_at(ctx, WS_ESPEC, &k->constraint[i].expr->loc,
-                               "constraint '%s' does not hold for a candidate "
-                               "of the model",
-                               k->constraint[i].expr->text);
-    return 0;
+    broken = broken_on_device(plan->c, &f->candidate);
+    return broken ? ws__fail_at(ctx, WS_ESPEC, &broken->loc,
+                                "constraint '%s' does not hold for a candidate "
+                                "of the model",
+                                broken->text)
+                  : 0;
 }
 
 static int add_model(struct ws_ctx *ctx, struct ws__pack_plan *plan, size_t i)

@@ -24,7 +24,7 @@ struct prune {
     int32_t *worth;
 };
 
-static int sample(struct prune *s, const struct ws__pack_choice *choice)
+static void sample(struct prune *s, const struct ws__pack_choice *choice)
 {
     struct ws__pack_row row;
     struct ws__rng r;
@@ -43,7 +43,6 @@ static int sample(struct prune *s, const struct ws__pack_choice *choice)
                 s->least[s->npoint] = to[i];
         s->npoint++;
     }
-    return 0;
 }
 
 /* What each of the rest is worth: the most that its absence would lose. */
@@ -101,7 +100,7 @@ int ws__pack_prune(const struct ws__pack_draft *d, size_t most,
     s.worth = ws__alloc(d->ctx, s.nform, sizeof(*s.worth));
     if (!s.log2_ns || !s.least || !s.gone || !s.worth)
         goto done;
-    WS_TRY_DONE(sample(&s, choice));
+    sample(&s, choice);
     drop_the_worthless(&s, choice->ndflt, most);
     for (size_t i = 0; i < choice->nkeep; i++)
         if (!s.gone[i]) {

@@ -350,6 +350,7 @@ static void model_refused(struct ws_ctx *ctx, struct gemm *g, int code,
 static void bad_models(void **state)
 {
     struct ws_ctx *ctx = t_ctx(NULL);
+    static struct ws__pack_model many[WSRT_MAX_MODELS + 1];
     struct ws__pack_form keep;
     struct ws__expr *e;
     struct gemm g;
@@ -357,6 +358,13 @@ static void bad_models(void **state)
     (void)state;
     assert_int_equal(gemm_make(ctx, &g, 4, 20), 0);
     gemm_small(&g);
+    for (size_t i = 0; i < WS_COUNT(many); i++)
+        many[i] = g.model[0];
+    g.s.content.model = many;
+    g.s.content.nmodel = WS_COUNT(many);
+    model_refused(ctx, &g, WS_ELIMIT, "257 models are too many");
+    g.s.content.model = g.model;
+    g.s.content.nmodel = 1;
     keep = g.form[0];
     g.form[0] = g.form[1];
     model_refused(ctx, &g, WS_EINVAL, "same candidate twice");
@@ -383,11 +391,6 @@ static void bad_models(void **state)
                      0);
     g.coord[0][WSRT_W_STORE] = e;
     model_refused(ctx, &g, WS_ESPEC, "'int(M / BM)' uses floats");
-    assert_int_equal(sample_expr(ctx, &g.s, &g.s.kernel[0].scope, "BM - 1000",
-                                 WS__INT, &e),
-                     0);
-    g.coord[0][WSRT_W_STORE] = e;
-    model_refused(ctx, &g, WS_ESPEC, "coordinate 'BM - 1000' is -");
     g.coord[0][WSRT_W_STORE] = NULL;
     g.form[2].candidate.config.at[0] = 4; /* 256 x 256 */
     g.form[2].candidate.config.at[1] = 3;
@@ -396,6 +399,41 @@ static void bad_models(void **state)
                                     &g.s.kernel[0].constraint[0].expr),
                      0);
     model_refused(ctx, &g, WS_ESPEC, "does not hold for a candidate");
+    gemm_free(&g);
+    ws_ctx_free(ctx);
+}
+
+/* A coordinate that is below 0 for a candidate is as none, one that cannot be
+ * evaluated as large as can be: as where the model was fitted. */
+static void odd_coordinates(void **state)
+{
+    static const char *const text[] = {"BM - 1000", "0", "1 // (BM - BM)",
+                                       "1 << 60"};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    void *image[WS_COUNT(text)];
+    size_t bytes[WS_COUNT(text)];
+    struct ws__expr *e;
+    struct gemm g;
+
+    (void)state;
+    assert_int_equal(gemm_make(ctx, &g, 4, 20), 0);
+    gemm_small(&g);
+    for (size_t i = 0; i < WS_COUNT(text); i++) {
+        assert_int_equal(sample_expr(ctx, &g.s, &g.s.kernel[0].scope, text[i],
+                                     WS__INT, &e),
+                         0);
+        g.coord[0][WSRT_W_STORE] = e;
+        assert_int_equal(ws__pack_image(ctx, &g.s.content, &image[i],
+                                        &bytes[i]),
+                         0);
+    }
+    for (size_t i = 0; i < WS_COUNT(text); i += 2) {
+        assert_int_equal(bytes[i], bytes[i + 1]);
+        assert_memory_equal(image[i], image[i + 1], bytes[i]);
+    }
+    assert_true(bytes[0] != bytes[2] || memcmp(image[0], image[2], bytes[0]));
+    for (size_t i = 0; i < WS_COUNT(text); i++)
+        ws__free(ctx, image[i]);
     gemm_free(&g);
     ws_ctx_free(ctx);
 }
@@ -593,6 +631,7 @@ int main(void)
         TEST(bad_arguments),
         cmocka_unit_test(no_memory),
         cmocka_unit_test(bad_models),
+        cmocka_unit_test(odd_coordinates),
         cmocka_unit_test(two_models),
         cmocka_unit_test(no_memory_for_models),
         TEST(blobs_are_kept),

@@ -244,7 +244,7 @@ static uint32_t by_prediction(struct model_bench *b, const int64_t *axes)
     struct wsrt__work w;
 
     wsrt__work_start(&w, b->p, m, axes);
-    wsrt__model_guess(&w, NULL, &g);
+    wsrt__model_guess(&w, &g);
     return (uint32_t)g.log2_ns[0];
 }
 
