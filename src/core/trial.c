@@ -28,6 +28,24 @@ const char *ws__verdict_text(enum ws__verdict v)
     return (size_t)v < WS_COUNT(verdicts) ? verdicts[v].text : "unknown";
 }
 
+static const struct {
+    const char *key, *text;
+} gates[] = {
+#define WS_X(code, name, key, text) [code] = {key, text},
+    WS__GATE_MAP(WS_X)
+#undef WS_X
+};
+
+const char *ws__gate_key(enum ws__gate g)
+{
+    return (size_t)g < WS_COUNT(gates) ? gates[g].key : "unknown";
+}
+
+const char *ws__gate_text(enum ws__gate g)
+{
+    return (size_t)g < WS_COUNT(gates) ? gates[g].text : "unknown";
+}
+
 void ws__trial_clear(struct ws_ctx *ctx, struct ws__trial *t)
 {
     ws__free(ctx, t->reason);

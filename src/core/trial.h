@@ -34,7 +34,47 @@ const char *ws__verdict_key(enum ws__verdict v);
 const char *ws__verdict_text(enum ws__verdict v);
 
 enum ws__effort { WS__SCREEN, WS__NORMAL, WS__CONFIRM };
-enum { WS__WANT_BUILD = 1, WS__WANT_VERDICT = 2, WS__WANT_TIME = 4 };
+/* PROOF: hidden inputs, hidden shapes and what else takes too long for every
+ * candidate, in a fresh process; with a verdict. */
+enum {
+    WS__WANT_BUILD = 1,
+    WS__WANT_VERDICT = 2,
+    WS__WANT_TIME = 4,
+    WS__WANT_PROOF = 8
+};
+
+/* Gates of the judge, in the order of their cost: code, name, key, what it
+ * asks. Codes are stored: they are for ever. */
+#define WS__GATE_MAP(X)                                                        \
+    X(0, FILTER, "filter", "within the device's limits")                       \
+    X(1, BUILD, "build", "compiles")                                           \
+    X(2, RESULT, "result", "right over two patterns of poison")                \
+    X(3, TIMED, "timed", "right at every timed launch")                        \
+    X(4, STATE, "state", "keeps nothing between launches")                     \
+    X(5, FLOOR, "floor", "no faster than the device can be")                   \
+    X(6, VALUES, "values", "right on other families of values")                \
+    X(7, SHAPES, "shapes", "right on shapes that nobody asked for")            \
+    X(8, SANITIZER, "sanitizer", "no finding of a sanitizer")                  \
+    X(9, AGAIN, "again", "as fast in a fresh process on fresh inputs")
+
+enum ws__gate {
+#define WS_X(code, name, key, text) WS__GATE_##name = (code),
+    WS__GATE_MAP(WS_X)
+#undef WS_X
+        WS__NGATE
+};
+enum ws__gate_end {
+    WS__GATE_CLOSED, /* the candidate did not come to it */
+    WS__GATE_PASSED, /* it did */
+    WS__GATE_FAILED, /* the verdict is of this gate */
+    WS__GATE_ABSENT  /* not asked for, or there is no such gate here */
+};
+struct ws__gate_note {
+    enum ws__gate_end end;
+    uint64_t ns; /* what it cost */
+};
+const char *ws__gate_key(enum ws__gate g);
+const char *ws__gate_text(enum ws__gate g);
 
 struct ws__candidate {
     uint32_t kernel; /* index into the specification's kernels */
@@ -93,6 +133,7 @@ struct ws__trial {
      * ones were, since it would not end. */
     uint32_t mhz, slowed, kept_slowed;
     uint64_t spent_ns, wall_ns; /* effort spent; when it began (UTC) */
+    struct ws__gate_note gate[WS__NGATE];
     struct ws__hash candidate_hash, workload_hash;
     uint64_t id; /* store's number, 0 before */
 };

@@ -229,6 +229,15 @@ struct ws__device_ops {
      * of a member that cannot. */
     int (*describe)(void *dev, const struct ws__build *b,
                     struct ws__entry_info **list, size_t *n);
+    /* Counts while each launch of the sequence runs, on its own, after restores
+     * and fills and (flush_bytes > 0) with an emptied cache before the first
+     * pass. value[launch * n + i] of metric[i], in the metric's base unit; NaN
+     * if it is missing. *passes: how often each launch ran; a candidate's
+     * failure is as of run. WS_ENOTSUP: no counters here, with the reason.
+     * Optional. */
+    int (*count)(void *dev, const struct ws__dev_seq *seq, uint64_t flush_bytes,
+                 const char *const *metric, size_t n, double *value,
+                 uint32_t *passes);
     /* Bit (1 << dialect) of each that it compiles; 0: any. */
     uint32_t dialects;
     /* Most reads and writes will be from and to this memory, which outlives

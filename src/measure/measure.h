@@ -54,6 +54,25 @@ struct ws__image {
 int ws__measure_images(struct ws__measure *m, struct ws__image *list, size_t n);
 void ws__image_clear(struct ws_ctx *ctx, struct ws__image *image);
 
+/* Counters of a candidate on a workload, after a verdict of its own on inputs
+ * of the run's seed; of several launches one after the other. */
+struct ws__counts_of {
+    enum ws__verdict verdict; /* not OK: nothing was counted */
+    char *reason;             /* of the verdict; or why nothing is counted */
+    struct ws__resources res;
+    struct ws__hash candidate, source; /* as in a trial; of the final source */
+    enum ws__cache_mode cache;         /* counted so, if passes is 1 */
+    size_t nlaunch, nmetric;
+    struct ws__plan_launch *launch; /* as launched */
+    double *value;   /* launch * nmetric + metric; NaN: missing; NULL: the
+                        device has no counters, or may not be asked */
+    uint32_t passes; /* how often each launch ran */
+};
+int ws__measure_count(struct ws__measure *m, const struct ws__candidate *c,
+                      uint32_t workload, const char *const *metric, size_t n,
+                      struct ws__counts_of *out);
+void ws__counts_clear(struct ws_ctx *ctx, struct ws__counts_of *c);
+
 /* Slots of device variables for spaces and constraints (WS__MAX_SLOTS). */
 void ws__measure_vars(struct ws__measure *m, const struct ws__kernel *k,
                       uint32_t workload, union wsrt_value *vars);

@@ -84,6 +84,33 @@ struct ws__reference;
 int ws__problem_fill(struct ws__problem *p, struct ws__reference *r,
                      uint64_t seed, unsigned threads);
 
+/* Families of values: inputs of floating point that a fill rule made, changed
+ * in one way. What the op's own generator filled, integers and scalars stay. */
+#define WS__FAMILY_MAP(X)                                                      \
+    X(PLAIN, "plain", "as the op says")                                        \
+    X(TRIPLE, "x3", "three times as large")                                    \
+    X(HUNDREDTH, "x0.01", "a hundredth")                                       \
+    X(MINUS, "x-1", "other signs")                                             \
+    X(TIES, "ties", "few different values")                                    \
+    X(ZEROS, "zeros", "nothing but zeros")                                     \
+    X(HUGE, "huge", "near the end of what results can hold")                   \
+    X(DENORMAL, "denormal", "below the smallest normal number")                \
+    X(SPIKES, "spikes", "one huge element in each stretch of a tile")
+
+enum ws__family {
+#define WS_X(name, key, text) WS__FAMILY_##name,
+    WS__FAMILY_MAP(WS_X)
+#undef WS_X
+        WS__NFAMILY
+};
+const char *ws__family_key(enum ws__family f);
+const char *ws__family_text(enum ws__family f);
+/* Does the op take such values? NULL if it does, else why not. */
+const char *ws__family_refused(const struct ws__op *op, enum ws__family f);
+/* As ws__problem_fill, of a family. */
+int ws__problem_fill_family(struct ws__problem *p, struct ws__reference *r,
+                            uint64_t seed, unsigned threads, enum ws__family f);
+
 /* 0, or WS_EACCES: the reference is Python and nobody said that it may run. */
 int ws__reference_allowed(struct ws_ctx *ctx, const struct ws__op *op,
                           bool trust_python);
