@@ -84,30 +84,9 @@ struct ws__reference;
 int ws__problem_fill(struct ws__problem *p, struct ws__reference *r,
                      uint64_t seed, unsigned threads);
 
-/* Families of values: inputs of floating point that a fill rule made, changed
- * in one way. What the op's own generator filled, integers and scalars stay. */
-#define WS__FAMILY_MAP(X)                                                      \
-    X(PLAIN, "plain", "as the op says")                                        \
-    X(TRIPLE, "x3", "three times as large")                                    \
-    X(HUNDREDTH, "x0.01", "a hundredth")                                       \
-    X(MINUS, "x-1", "other signs")                                             \
-    X(TIES, "ties", "few different values")                                    \
-    X(ZEROS, "zeros", "nothing but zeros")                                     \
-    X(HUGE, "huge", "near the end of what results can hold")                   \
-    X(DENORMAL, "denormal", "below the smallest normal number")                \
-    X(SPIKES, "spikes", "one huge element in each stretch of a tile")
-
-enum ws__family {
-#define WS_X(name, key, text) WS__FAMILY_##name,
-    WS__FAMILY_MAP(WS_X)
-#undef WS_X
-        WS__NFAMILY
-};
-const char *ws__family_key(enum ws__family f);
-const char *ws__family_text(enum ws__family f);
-/* Does the op take such values? NULL if it does, else why not. */
-const char *ws__family_refused(const struct ws__op *op, enum ws__family f);
-/* As ws__problem_fill, of a family. */
+/* As ws__problem_fill, of a family (core/op.h). HUGE and SPIKES are sized by
+ * the types and the length of sums of the instance (family_size.c), so that a
+ * right result is finite. Whether the op takes the family is not asked. */
 int ws__problem_fill_family(struct ws__problem *p, struct ws__reference *r,
                             uint64_t seed, unsigned threads, enum ws__family f);
 
@@ -150,7 +129,8 @@ void ws__python_last_words(int log, char *out, size_t n);
 /*
  * Compares one output as it came from the device with the reference.
  * Explicit: an element fails if |a-r| > atol + rtol*|r|; `ratio` of them must
- * pass. Auto: |a-r| <= 2*eps(dtype)*|r| + (8*sqrt(len) + len/8)*eps(acc)*s,
+ * pass. Either: if |a-r| > atol and > rtol*(|r|+1e-8), or it is not finite.
+ * Auto: |a-r| <= 2*eps(dtype)*|r| + (8*sqrt(len) + len/8)*eps(acc)*s,
  * where s is the root mean square of the reference (compare.c has the
  * derivation); integers must equal the rounded reference. NaN or infinity where
  * the reference has none always fails. `poison`: pattern the buffer was filled
@@ -161,5 +141,10 @@ void ws__python_last_words(int log, char *out, size_t n);
 int ws__compare(struct ws_ctx *ctx, const struct ws__instance *in,
                 size_t tensor, const void *got, const double *want,
                 uint32_t poison, struct ws__mismatch *m);
+/* By another tolerance than the op's. */
+int ws__compare_by(struct ws_ctx *ctx, const struct ws__instance *in,
+                   const struct ws__tolerance *tol, size_t tensor,
+                   const void *got, const double *want, uint32_t poison,
+                   struct ws__mismatch *m);
 
 #endif

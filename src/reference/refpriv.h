@@ -9,11 +9,33 @@
 /* 0: the processors that are online; else `wanted`, within reason. */
 unsigned ws__reference_threads(unsigned wanted);
 
+/* The tile that TIES and SPIKES go by, in elements of memory. */
+#define WS__STRETCH 64u
+
+/* A family of values of one tensor. */
+struct ws__twist {
+    enum ws__family family;
+    double size;       /* HUGE, SPIKES, DENORMAL: ws__family_size */
+    uint64_t elements; /* of the buffer */
+};
+
 /* Fills elements [begin, end) of a buffer of type t by a rule; begin is a
- * multiple of WS__FILL_BLOCK. Any split gives the same bytes. */
+ * multiple of WS__FILL_BLOCK. Any split gives the same bytes. twist NULL:
+ * plain values. */
 #define WS__FILL_BLOCK 1024u
 void ws__fill_run(const struct ws__fill *rule, enum ws__dtype t, uint64_t seed,
-                  void *data, uint64_t begin, uint64_t end);
+                  const struct ws__twist *twist, void *data, uint64_t begin,
+                  uint64_t end);
+/* Root mean square of what a rule draws, and its largest magnitude. */
+double ws__fill_rms(const struct ws__fill *rule);
+double ws__fill_peak(const struct ws__fill *rule);
+
+/* May a family change this tensor? */
+bool ws__family_changes(const struct ws__instance *in, size_t tensor);
+/* How large, in what unit family_size.c says, values of a family are; 0: the
+ * family has no size. */
+double ws__family_size(const struct ws__instance *in, enum ws__family f,
+                       size_t tensor);
 
 /* Messages of a reference worker, after the hello. MAP_*: {u64 bytes} and a
  * descriptor; the area replaces the one before. CALL: see refcall.c. DONE:

@@ -12,7 +12,7 @@
 
 static void fill(const struct ws__fill *f, double *v)
 {
-    ws__fill_run(f, WS__DT_F64, 42, v, 0, COUNT);
+    ws__fill_run(f, WS__DT_F64, 42, NULL, v, 0, COUNT);
 }
 
 static double moment(const double *v, int power)
@@ -84,13 +84,13 @@ static void test_cuts(void **state)
     uint16_t whole[5001], parts[5001];
 
     (void)state;
-    ws__fill_run(&f, WS__DT_BF16, 9, whole, 0, 5001);
+    ws__fill_run(&f, WS__DT_BF16, 9, NULL, whole, 0, 5001);
     memset(parts, 0, sizeof(parts));
-    ws__fill_run(&f, WS__DT_BF16, 9, parts, 4096, 5001);
-    ws__fill_run(&f, WS__DT_BF16, 9, parts, 1024, 4096);
-    ws__fill_run(&f, WS__DT_BF16, 9, parts, 0, 1024);
+    ws__fill_run(&f, WS__DT_BF16, 9, NULL, parts, 4096, 5001);
+    ws__fill_run(&f, WS__DT_BF16, 9, NULL, parts, 1024, 4096);
+    ws__fill_run(&f, WS__DT_BF16, 9, NULL, parts, 0, 1024);
     assert_memory_equal(whole, parts, sizeof(whole));
-    ws__fill_run(&f, WS__DT_BF16, 10, parts, 0, 5001);
+    ws__fill_run(&f, WS__DT_BF16, 10, NULL, parts, 0, 5001);
     assert_memory_not_equal(whole, parts, sizeof(whole));
 }
 
@@ -112,7 +112,7 @@ static void test_frozen(void **state)
         static double v[4096];
         char hex[33];
 
-        ws__fill_run(&f, golden[i].type, 1, v, 0, WS_COUNT(v));
+        ws__fill_run(&f, golden[i].type, 1, NULL, v, 0, WS_COUNT(v));
         ws__hash_hex(ws__hash_bytes(v, WS_COUNT(v) *
                                            ws__dtype_bytes(golden[i].type)),
                      hex);
