@@ -9,8 +9,8 @@
  *
  * Shapes are drawn when the session is opened, after the candidate was
  * compiled; of those that its constraints allow the cheapest, the dearest and
- * one between are taken. The families run on the cheapest one, or on the
- * cheapest workload if it takes no other shape.
+ * the one between are taken. The families run on the one between, or on a
+ * workload of the user's if the candidate takes no other shape.
  */
 #include "measure/measure_int.h"
 
@@ -228,7 +228,7 @@ static int prove(struct ws__measure *m, struct ws__subject *s)
     if (rc >= 0)
         rc = on_shapes(m, s, at, nhidden);
     if (rc >= 0 && s->t->verdict == WS__V_OK && n && m->deps.problem_family)
-        rc = on_values(m, s, at[0]);
+        rc = on_values(m, s, at[nhidden / 2]);
     else if (rc >= 0 && s->t->verdict == WS__V_OK)
         ws__gate_note(s->t, WS__GATE_VALUES, WS__GATE_ABSENT, 0);
     ws__free(m->ctx, at);

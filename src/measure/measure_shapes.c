@@ -188,17 +188,11 @@ static bool is_known(const struct draw *d, const struct ws__workload *w)
     return false;
 }
 
-/* Sorted by cost; the dearest goes when there is no more room. */
+/* Sorted by cost. There is room. */
 static void insert(struct ws__hidden *h, const struct ws__workload *w, double c)
 {
-    size_t i = h->n;
+    size_t i = h->n++;
 
-    if (h->n == WS__HIDDEN_SHAPES && c >= h->cost[h->n - 1])
-        return;
-    if (h->n < WS__HIDDEN_SHAPES)
-        h->n++;
-    else
-        i--;
     for (; i > 0 && c < h->cost[i - 1]; i--) {
         h->shape[i] = h->shape[i - 1];
         h->cost[i] = h->cost[i - 1];
@@ -254,7 +248,7 @@ int ws__hidden_shapes(struct ws__measure *m, uint64_t seed,
     ws__rng_seed(&d.rng, seed);
     find_ranges(&d);
     WS_TRY(find_limit(&d));
-    for (int i = 0; i < TRIES; i++)
+    for (int i = 0; i < TRIES && out->n < WS__HIDDEN_SHAPES; i++)
         WS_TRY(draw_one(&d));
     return 0;
 }
