@@ -161,35 +161,52 @@ static const char *const kinds[] = {
     [WS__AUDIT_IMPACT] = "input",    [WS__AUDIT_FAMILY] = "values",
 };
 
+/* "output 'C' would pass as right when it is all zero" */
+static const char *claim(const struct ws__audit_line *l, char out[400])
+{
+    char whose[120] = "a result";
+
+    if (l->tensor)
+        snprintf(whose, sizeof(whose), "output '%.80s'", l->tensor);
+    switch (l->kind) {
+    case WS__AUDIT_SOUND:
+        snprintf(out, 400, "%s is unfit", whose);
+        break;
+    case WS__AUDIT_FAMILY:
+        snprintf(out, 400, "%s is unfit for values %s", whose, l->name);
+        break;
+    case WS__AUDIT_IMPACT:
+        snprintf(out, 400,
+                 "the result of another input '%s' would pass as right",
+                 l->name);
+        break;
+    case WS__AUDIT_RESULT:
+        snprintf(out, 400, "%s would pass as right when it is %s", whose,
+                 l->name);
+        break;
+    case WS__AUDIT_NATIVE:
+    case WS__AUDIT_INPUTS:
+        snprintf(out, 400, "a result with the mistake '%s' would pass as right",
+                 l->name);
+        break;
+    }
+    return out;
+}
+
 static int refuse(struct audit *x, const struct ws__audit_line *l)
 {
     struct ws_audit_report *r = x->out;
-    char whose[200] = "";
+    bool judged = l->kind != WS__AUDIT_SOUND && l->kind != WS__AUDIT_FAMILY;
+    char text[400], share[80] = "";
 
     r->refused++;
     if (r->reason)
         return 0;
-    if (l->tensor)
-        snprintf(whose, sizeof(whose), "output '%.80s'", l->tensor);
-    else
-        snprintf(whose, sizeof(whose), "a result");
-    if (l->kind == WS__AUDIT_SOUND || l->kind == WS__AUDIT_FAMILY)
-        r->reason =
-            ws__arena_printf(&x->spec->arena, "%s, on %s%s%s: %s", whose,
-                             x->workload,
-                             l->kind == WS__AUDIT_FAMILY ? ", values " : "",
-                             l->kind == WS__AUDIT_FAMILY ? l->name : "",
-                             l->why);
-    else
-        r->reason = ws__arena_printf(
-            &x->spec->arena,
-            "%s would pass as right %s%s, on %s: its worst error is %.3g of "
-            "what is allowed; %s",
-            whose,
-            l->kind == WS__AUDIT_IMPACT   ? "of another input "
-            : l->kind == WS__AUDIT_RESULT ? "when it is "
-                                          : "with the mistake: ",
-            l->name, x->workload, l->share, l->why);
+    if (judged)
+        snprintf(share, sizeof(share),
+                 "its worst error is %.3g of what is allowed; ", l->share);
+    r->reason = ws__arena_printf(&x->spec->arena, "%s, on %s: %s%s",
+                                 claim(l, text), x->workload, share, l->why);
     return r->reason ? 0 : WS_ENOMEM;
 }
 

@@ -183,6 +183,11 @@ static int judge_run(const struct auditing *x, struct ws__audit_line *line)
     }
     WS_TRY(rc);
     WS_TRY(judge_all(x, line, text));
+    if (line->kind == WS__AUDIT_IMPACT && line->end == WS__AUDIT_NONE) {
+        line->end = WS__AUDIT_REFUSED;
+        line->why = "no result depends on it: leave it out, or give inputs "
+                    "with which it matters";
+    }
     return tell(x, line);
 }
 
