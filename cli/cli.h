@@ -108,6 +108,8 @@ int cli_json(struct cli *c, json_t *doc);
 /* A document, key by key. Text that is no UTF-8 (a path, say) is shown with
  * '?' for its bytes; numbers that JSON has no word for become strings. */
 json_t *cli_text(const char *s); /* NULL: null */
+/* The gates that a trial came to: {"build": {"end": "passed", "ns": 5}}. */
+json_t *cli_gates(const struct ws_gate *gate);
 json_t *cli_real(double v);
 void cli_put(json_t *obj, const char *key, json_t *value); /* takes value */
 /* "12.3 us", "4.56 ms" into one of a few rotating buffers. */

@@ -454,6 +454,17 @@ struct ws_run_opts {
                               replayed, where a device can; NULL: stream */
     uint64_t run_limit_ns; /* a launch hangs that takes longer; 0: 20 s, less
                               where a right one's time is known */
+    int proof; /* of ws_check: every gate, as for what a tune chooses: it is
+                  timed, too, and run on hidden shapes and other values */
+};
+
+/* A gate of the judge, in the order of their cost. */
+#define WS_GATES 10
+struct ws_gate {
+    const char *name, *about; /* "build": "compiles" */
+    const char *end; /* "passed", "failed", "absent": not asked for, or there is
+                        no such gate here; "": not come to */
+    uint64_t ns;     /* what it cost */
 };
 
 struct ws_check_result {
@@ -468,6 +479,7 @@ struct ws_check_result {
     char worst_at[96], first_at[96]; /* "[3, 17]" */
     double worst_got, worst_want, first_got, first_want, allowed;
     uint64_t build_ns, input_seed;
+    struct ws_gate gate[WS_GATES];
 };
 
 /* 0 whatever the verdict is. */
@@ -556,6 +568,9 @@ struct ws_tune_opts {
     uint64_t run_limit_ns;
     double budget_share; /* instead of budget_trials: of all pairs of a config
                             and a workload, 0 to 1; 0: not given */
+    int light; /* only the gates that no time can be had without: what the
+                  judge costs is measured with it. Such trials mix with no
+                  others */
 };
 
 struct ws_tune_row {
@@ -686,6 +701,7 @@ struct ws_trial_info {
                                 are kept: "power", "thermal", "hardware", with
                                 ", " between; "": nothing */
     uint32_t registers, spill_bytes, blocks_per_unit; /* 0: unknown */
+    struct ws_gate gate[WS_GATES];
 };
 
 /* Calls fn for each, the oldest first. A non-zero return of fn ends the walk

@@ -21,6 +21,11 @@ struct ws__measure_opts {
     bool trust_python;  /* the op's reference may be Python */
     bool as_reference;  /* the kernel is the op's trusted one: it has none */
     bool graph; /* launches replay a recorded graph, where there is one */
+    /* No gates but a build, one checked launch, and right timed launches: what
+     * the others cost is measured with it. Such trials are not a judge's, and
+     * mix with no others. */
+    bool light;
+    bool inner; /* of another session: takes no turns */
 };
 
 struct ws__measure;

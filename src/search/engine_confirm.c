@@ -18,6 +18,11 @@
  * candidate is no finalist any more, a default no default. If both failed the
  * same way, one may have pulled down the other: the default is asked alone.
  *
+ * The best of several is taken, so the interval of each is that of as many
+ * comparisons (Bonferroni), and each pair runs in a process of its own, on
+ * inputs of its own; with it goes the proof: hidden shapes and other families
+ * of values, once a candidate.
+ *
  * If the default has no time, the two best candidates are interleaved with
  * each other (one alone is measured again alone): the best is known then, the
  * speed-up is not, and stays 1.
@@ -177,6 +182,7 @@ static int add_question(struct finals *f, const struct ws__candidate *a,
     struct ws__question q = {.a = *a, .workload = f->workload};
 
     q.effort = WS__CONFIRM;
+    q.want = WS__WANT_PROOF;
     if (b) {
         q.pair = true;
         q.b = *b;
@@ -215,14 +221,14 @@ static const struct ws__answer *answered(const struct ws__pending *p)
     return p->fresh ? NULL : p->ready;
 }
 
+/* n: of so many ratios the best will be taken. */
 static int ratio_of(struct finals *f, const struct ws__trial *a,
                     const struct ws__trial *b, bool paired, uint64_t salt,
-                    struct ws__ratio *r)
+                    size_t n, struct ws__ratio *r)
 {
-    return ws__ratio_bootstrap(f->e->ctx, a->sample_ns, a->nsample,
-                               b->sample_ns, b->nsample,
-                               paired && a->nsample == b->nsample,
-                               f->e->opts->seed ^ salt, r);
+    return ws__ratio_of_many(f->e->ctx, a->sample_ns, a->nsample, b->sample_ns,
+                             b->nsample, paired && a->nsample == b->nsample,
+                             f->e->opts->seed ^ salt, n, r);
 }
 
 /* A pair with the default, judged. */
@@ -266,7 +272,7 @@ static int judge_pairs(struct finals *f, size_t n, struct judged *all,
         if (!is_ok(&a->t[1]))
             continue;
         j->answer = a;
-        WS_TRY(ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, &j->ratio));
+        WS_TRY(ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, n, &j->ratio));
         ++*nall;
     }
     return 0;
@@ -294,7 +300,7 @@ static int challenge(struct finals *f, struct judged *leader,
         rc = answer_all(f, n);
     a = n ? answered(&f->batch[0]) : NULL;
     if (rc >= 0 && a && is_ok(&a->t[0]) && is_ok(&a->t[1]))
-        rc = ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, &r);
+        rc = ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, 1, &r);
     if (a && (!is_ok(&a->t[0]) || r.lo > 1))
         *taken = other;
     if (a && !is_ok(&a->t[0]) && !is_ok(&a->t[1]))
@@ -347,7 +353,7 @@ static int judge_screening(struct finals *f)
             a = f->list[i];
     if (!a)
         return 0;
-    WS_TRY(ratio_of(f, &d->t[0], &a->t[0], false, a->key.lo, &r));
+    WS_TRY(ratio_of(f, &d->t[0], &a->t[0], false, a->key.lo, f->n, &r));
     if (r.lo <= 1)
         return 0;
     f->choice->speedup = r;
@@ -449,7 +455,7 @@ static int judge_two(struct finals *f, const struct ws__answer *a)
     if (!is_ok(&a->t[1])) {
         best = 0;
     } else if (is_ok(&a->t[0])) {
-        WS_TRY(ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, &r));
+        WS_TRY(ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, 1, &r));
         best = r.hi >= 1;
     }
     f->choice->pair_trial_a = a->t[0].id;
