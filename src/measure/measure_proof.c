@@ -223,7 +223,8 @@ static int on_values(struct ws__measure *m, struct ws__subject *s, size_t at)
 
     for (int f = WS__FAMILY_PLAIN + 1;
          f < WS__NFAMILY && s->t->verdict == WS__V_OK; f++) {
-        if (ws__family_refused(m->op, (enum ws__family)f))
+        if (ws__family_refused(m->op, (enum ws__family)f) &&
+            !ws__family_finite(m->op, (enum ws__family)f))
             continue;
         snprintf(words, sizeof(words),
                  "right on the op's values, not on '%s' (%s)",
