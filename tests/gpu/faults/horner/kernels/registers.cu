@@ -1,7 +1,8 @@
+// BLOCKS blocks a multiprocessor, so 256 / BLOCKS registers a thread at most.
 // Every thread keeps all coefficients in registers, and has one place at a
 // time: a chain of D dependent steps. That C and Y might overlap (no
 // __restrict__) keeps the compiler from reading C again.
-__global__ void __launch_bounds__(256) horner(const float *X, const float *C, float *Y, int N)
+__global__ void __launch_bounds__(256, BLOCKS) horner(const float *X, const float *C, float *Y, int N)
 {
     float c[D];
 
