@@ -79,7 +79,7 @@ struct cli_cmd {
 
 extern const struct cli_cmd cli_cmd_devices, cli_cmd_space, cli_cmd_check,
     cli_cmd_tune, cli_cmd_bench, cli_cmd_pick, cli_cmd_trials, cli_cmd_init,
-    cli_cmd_compile, cli_cmd_model;
+    cli_cmd_compile, cli_cmd_model, cli_cmd_op;
 
 /*
  * Parses argv[1..]: options of `opts` (ends with name NULL) and the common
@@ -108,6 +108,8 @@ int cli_json(struct cli *c, json_t *doc);
 /* A document, key by key. Text that is no UTF-8 (a path, say) is shown with
  * '?' for its bytes; numbers that JSON has no word for become strings. */
 json_t *cli_text(const char *s); /* NULL: null */
+/* The gates that a trial came to: {"build": {"end": "passed", "ns": 5}}. */
+json_t *cli_gates(const struct ws_gate *gate);
 json_t *cli_real(double v);
 void cli_put(json_t *obj, const char *key, json_t *value); /* takes value */
 /* "12.3 us", "4.56 ms" into one of a few rotating buffers. */

@@ -498,3 +498,20 @@ int cli_parse(struct cli *c, const struct cli_cmd *cmd,
     ws_ctx_set_timeout(c->ctx, c->timeout_ns);
     return -1;
 }
+
+json_t *cli_gates(const struct ws_gate *gate)
+{
+    json_t *j = json_object();
+
+    for (int i = 0; i < WS_GATES; i++) {
+        json_t *g;
+
+        if (!gate[i].end[0])
+            continue;
+        g = json_object();
+        cli_put(g, "end", cli_text(gate[i].end));
+        cli_put(g, "ns", json_integer((json_int_t)gate[i].ns));
+        cli_put(j, gate[i].name, g);
+    }
+    return j;
+}

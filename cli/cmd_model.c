@@ -264,7 +264,12 @@ static int read_passes(struct cli *c, const char *text, int64_t *pass,
     for (*n = 0; text && *text; text = *end ? end + 1 : end) {
         int64_t v = strtoll(text, &end, 10);
 
-        if (end == text || (*end && *end != ',') || *n == max)
+        if (*n == max)
+            return cli_usage(c, "a matrix has 16 at most",
+                             "'%s' is one pass "
+                             "too many",
+                             text);
+        if (end == text || (*end && *end != ','))
             return cli_usage(c, "write their numbers, as 1,2",
                              "'%s' names no passes", text);
         pass[(*n)++] = v;

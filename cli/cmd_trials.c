@@ -89,6 +89,7 @@ static json_t *trial_json(const struct ws_trial_info *t)
     cli_put(j, "registers", whole(t->registers));
     cli_put(j, "spill_bytes", whole(t->spill_bytes));
     cli_put(j, "blocks_per_unit", whole(t->blocks_per_unit));
+    cli_put(j, "gates", cli_gates(t->gate));
     cli_put(j, "spent_ns", whole(t->spent_ns));
     cli_put(j, "begun_ns", whole(t->wall_ns));
     snprintf(text, sizeof(text), "%llu", (unsigned long long)t->input_seed);

@@ -482,6 +482,7 @@ static int run(struct cli *c, int argc, char **argv)
     const char *workloads = NULL, *pos[1];
     uint64_t builders = 0;
     bool trust = false;
+    const char *gates = NULL;
     struct cli_kernels kernels = {0};
     const struct cli_opt opts[] = {
         {"device", "D",
@@ -511,6 +512,9 @@ static int run(struct cli *c, int argc, char **argv)
         {"run-limit", "TIME",
          "a launch that takes longer hangs (default: at most 20s)", CLI_TIME,
          &o.run_limit_ns},
+        {"gates", "WHICH",
+         "all, or few: no proof, no search for cheats (to see what they cost)",
+         CLI_TEXT, &gates},
         {"builders", "N", "workers that build (default: processors)", CLI_U64,
          &builders},
         {"Results on record instead of a device:", NULL, NULL, CLI_GROUP, NULL},
@@ -537,6 +541,9 @@ static int run(struct cli *c, int argc, char **argv)
     o.ndevice = devices.n;
     o.builders = (unsigned)builders;
     o.trust_python = trust;
+    o.light = gates && !strcmp(gates, "few");
+    if (gates && !o.light && strcmp(gates, "all"))
+        return cli_usage(c, "write all or few", "--gates: '%s'", gates);
     if (kernels.name)
         return cli_usage(c, "name a file, such as kernels/x.yaml",
                          "--kernel: '%s' is no kernel file", kernels.name);

@@ -40,6 +40,9 @@ static int setup_model(void **state)
     if (gemm_make(f->ctx, &f->g, 6, 12))
         return -1;
     gemm_small(&f->g);
+    f->g.s.op.axis[GEMM_M].counts = WS__COUNTS_NONZERO;
+    f->g.s.op.axis[GEMM_K].counts = WS__COUNTS_BLOCKS;
+    f->g.s.op.axis[GEMM_K].counts_block = 16;
     if (ws__pack_image(f->ctx, &f->g.s.content, &f->image, &f->bytes))
         return -1;
     f->copy = malloc(f->bytes);
@@ -217,11 +220,14 @@ struct lie {
     uint64_t value;
     const char *word; /* of the refusal; NULL: it is none of the check's */
 };
-#define LIE(s, type, field, v, word)                                           \
+#define LIE_AT(i, s, type, field, v, word)                                     \
     {                                                                          \
-        WSRT_S_##s, offsetof(struct wsrt_f_##type, field),                     \
+        WSRT_S_##s,                                                            \
+            (i) * sizeof(struct wsrt_f_##type) +                               \
+                offsetof(struct wsrt_f_##type, field),                         \
             sizeof(((struct wsrt_f_##type *)0)->field), v, word                \
     }
+#define LIE(...) LIE_AT(0, __VA_ARGS__)
 
 static void tell(struct fixture *f, const struct lie *lie, size_t n)
 {
@@ -330,9 +336,30 @@ static void lies(void **state)
     tell(*state, lie, WS_COUNT(lie));
 }
 
+/* The first leaf names an entry that is not there. */
+static void lie_about_leaf(struct fixture *f)
+{
+    const struct wsrt_f_header *h = f->image;
+    const struct wsrt_f_node *node =
+        (void *)((char *)f->image + h->section[WSRT_S_NODES].at);
+    size_t i = 0;
+
+    while (node[i].axis != WSRT_LEAF)
+        i++;
+    tell(f, &(struct lie)LIE_AT(i, NODES, node, limit, 1 << 20, "NODES"), 1);
+}
+
 static void lies_about_models(void **state)
 {
     static const struct lie lie[] = {
+        LIE(COUNTS, counts, kind, 0, "COUNTS, element 0"),
+        LIE(COUNTS, counts, kind, WSRT_NCOUNTS, "COUNTS, element 0"),
+        LIE(COUNTS, counts, block, 16, "COUNTS, element 0"),
+        LIE_AT(1, COUNTS, counts, axis, GEMM_T, "COUNTS, element 1"),
+        LIE_AT(1, COUNTS, counts, axis, GEMM_M, "COUNTS, element 1"),
+        LIE_AT(1, COUNTS, counts, axis, 99, "COUNTS, element 1"),
+        LIE_AT(1, COUNTS, counts, block, 0, "COUNTS, element 1"),
+        LIE_AT(1, COUNTS, counts, block, UINT64_MAX, "COUNTS, element 1"),
         LIE(MODELS, model, first_law, 1, "MODELS"),
         LIE(MODELS, model, nform, 500, "MODELS"),
         LIE(MODELS, model, ndflt, 400, "MODELS"),
@@ -378,6 +405,7 @@ static void lies_about_models(void **state)
     };
 
     tell(*state, lie, WS_COUNT(lie));
+    lie_about_leaf(*state);
 }
 
 /* A guard with floats, planted where a good one was. */

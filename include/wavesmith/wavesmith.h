@@ -454,6 +454,17 @@ struct ws_run_opts {
                               replayed, where a device can; NULL: stream */
     uint64_t run_limit_ns; /* a launch hangs that takes longer; 0: 20 s, less
                               where a right one's time is known */
+    int proof; /* of ws_check: every gate, as for what a tune chooses: it is
+                  timed, too, and run on hidden shapes and other values */
+};
+
+/* A gate of the judge, in the order of their cost. */
+#define WS_GATES 10
+struct ws_gate {
+    const char *name, *about; /* "build": "compiles" */
+    const char *end; /* "passed", "failed", "absent": not asked for, or there is
+                        no such gate here; "": not come to */
+    uint64_t ns;     /* what it cost */
 };
 
 struct ws_check_result {
@@ -468,11 +479,57 @@ struct ws_check_result {
     char worst_at[96], first_at[96]; /* "[3, 17]" */
     double worst_got, worst_want, first_got, first_want, allowed;
     uint64_t build_ns, input_seed;
+    struct ws_gate gate[WS_GATES];
 };
 
 /* 0 whatever the verdict is. */
 WS_API int ws_check(struct ws_spec *spec, const struct ws_run_opts *opts,
                     struct ws_check_result *out);
+
+/* ---- audit: is the checker right? --------------------------------------- */
+
+struct ws_audit_opts {
+    size_t size;
+    const char *workload; /* "M=1,..." or the name of one; NULL: quick ones */
+    const char *device;   /* where a trusted kernel runs; NULL: the default */
+    uint64_t seed;
+    int trust_python; /* 1: a reference in Python may run; it is code */
+};
+
+struct ws_audit_line {
+    const char *workload;
+    /* "result": a mistake made from the reference's result; "mutant": one of a
+     * native reference; "precision": inputs of fewer bits; "input": another
+     * value of it; "reference": that is sound; "values": a family of values. */
+    const char *kind;
+    const char *name;   /* of the mistake, the input or the family */
+    const char *tensor; /* the output that was judged; "": all */
+    const char *why;    /* what to change, or why there is nothing to judge */
+    int end; /* 1: rejected, as it must be (or sound); 0: the op is refused for
+                it; -1: it is no mistake here (values: the op takes none) */
+    double share; /* worst error in units of what is allowed; infinite: no
+                     number, or not written */
+    int flashinfer_bench, gpu_mode; /* 1: their rules reject it, too */
+    unsigned tried, caught;         /* values: mistakes, and rejected ones */
+};
+
+struct ws_audit_report {
+    const char *op, *reference; /* "native", "Python", "trusted kernel" */
+    const char *rule;   /* "automatic", "explicit", "flashinfer-bench", ... */
+    uint64_t seed;      /* of the audit */
+    uint64_t left_out;  /* workloads that are too large */
+    size_t refused;     /* lines for which the op is refused; 0: it is fit */
+    const char *reason; /* of the first; NULL: fit */
+    size_t nline;
+    const struct ws_audit_line *line;
+};
+
+/* Judges results with the mistakes of kernels under the op's tolerance, on few
+ * workloads. 0 whatever comes of it. The report lives until the spec is freed.
+ * WS_EREFERENCE: the reference fails; WS_EACCES: it is Python and not trusted;
+ * else as ws_check. */
+WS_API int ws_op_audit(struct ws_spec *spec, const struct ws_audit_opts *opts,
+                       struct ws_audit_report *out);
 
 /* ---- tune --------------------------------------------------------------- */
 
@@ -511,6 +568,9 @@ struct ws_tune_opts {
     uint64_t run_limit_ns;
     double budget_share; /* instead of budget_trials: of all pairs of a config
                             and a workload, 0 to 1; 0: not given */
+    int light; /* only the gates that no time can be had without: what the
+                  judge costs is measured with it. Such trials mix with no
+                  others */
 };
 
 struct ws_tune_row {
@@ -641,6 +701,7 @@ struct ws_trial_info {
                                 are kept: "power", "thermal", "hardware", with
                                 ", " between; "": nothing */
     uint32_t registers, spill_bytes, blocks_per_unit; /* 0: unknown */
+    struct ws_gate gate[WS_GATES];
 };
 
 /* Calls fn for each, the oldest first. A non-zero return of fn ends the walk

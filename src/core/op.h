@@ -72,13 +72,18 @@ struct ws__tensor {
     enum ws__dtype dtype;                  /* NONE: given by type_axis */
     int type_axis;                         /* axis index or -1 */
     uint32_t align;                        /* bytes, power of two, 1 to 128 */
+    bool infinite; /* outputs: a right result may be infinite */
     struct ws__fill fill;
     struct ws__loc loc;
 };
 
+/* When a result a is what the reference says, r. Numbers are hashed: they are
+ * for ever. */
 enum ws__tol_kind {
-    WS__TOL_AUTO,    /* from dtypes and reduction length, see reference/ */
-    WS__TOL_EXPLICIT /* |a-r| <= atol + rtol*|r| for `ratio` of elements */
+    WS__TOL_AUTO,     /* from dtypes and reduction length, see reference/ */
+    WS__TOL_EXPLICIT, /* |a-r| <= atol + rtol*|r| for `ratio` of elements */
+    WS__TOL_EITHER    /* |a-r| <= atol or |a-r| <= rtol*(|r| + 1e-8) for
+                         `ratio` of them, and all are finite */
 };
 
 struct ws__tolerance {
@@ -86,7 +91,41 @@ struct ws__tolerance {
     double atol, rtol, ratio;
     struct ws__expr *reduction; /* AUTO: length of the longest sum; or NULL */
     enum ws__dtype accumulate;  /* AUTO: declared accumulate type; F32 */
+    const char *rule;           /* its name, if it is one of those below */
 };
+
+/* Rules of other projects, by name, with the numbers that they publish. */
+#define WS__RULES "flashinfer-bench gpu-mode"
+#define WS__NRULES 2
+/* The rule of that index among WS__RULES. */
+struct ws__tolerance ws__tolerance_named(int which);
+/* "automatic", "explicit" or the rule's own name. */
+const char *ws__tolerance_rule(const struct ws__tolerance *t);
+
+/* Families of values: inputs of floating point that a normal or uniform rule
+ * fills, changed in one way. What the op's own generator filled, constants,
+ * whole numbers, files and scalars stay. */
+#define WS__FAMILY_MAP(X)                                                      \
+    X(PLAIN, "plain", "as the op says")                                        \
+    X(TRIPLE, "x3", "three times as large")                                    \
+    X(HUNDREDTH, "x0.01", "a hundredth")                                       \
+    X(MINUS, "x-1", "other signs")                                             \
+    X(TIES, "ties", "few different values")                                    \
+    X(ZEROS, "zeros", "nothing but zeros")                                     \
+    X(HUGE, "huge", "near the end of what results can hold")                   \
+    X(DENORMAL, "denormal", "below the smallest normal number")                \
+    X(SPIKES, "spikes", "one huge element in each stretch of a tile")
+
+enum ws__family {
+#define WS_X(name, key, text) WS__FAMILY_##name,
+    WS__FAMILY_MAP(WS_X)
+#undef WS_X
+        WS__NFAMILY
+};
+const char *ws__family_key(enum ws__family f);
+const char *ws__family_text(enum ws__family f);
+/* WS__NFAMILY: there is none of that key. */
+enum ws__family ws__family_parse(const char *key);
 
 /* Where a workload's input comes from. */
 enum ws__input_kind {
@@ -149,8 +188,11 @@ struct ws__op {
     struct ws__expr **require; /* conditions on axes that must hold */
     size_t nrequire;
     struct ws__tolerance tolerance;
-    struct ws__expr *flops, *bytes; /* the floor's numerators; NULL: unknown,
-                                       bytes: sum of distinct tensor bytes */
+    const char *refused[WS__NFAMILY]; /* why it takes no such values; NULL: it
+                                         does */
+    bool finite[WS__NFAMILY];         /* refused, but results must be numbers */
+    struct ws__expr *flops, *bytes;   /* the floor's numerators; NULL: unknown,
+                                         bytes: sum of distinct tensor bytes */
     enum ws__cache_mode cache;
     struct ws__workload *workload; /* shipped with the op */
     size_t nworkload;
@@ -162,6 +204,11 @@ struct ws__op {
     size_t nconstant;
 };
 
+/* Does the op take such values? NULL if it does, else why not. */
+const char *ws__family_refused(const struct ws__op *op, enum ws__family f);
+/* It is refused, since errors cannot be judged; a result must be a number
+ * wherever the reference is one all the same (ws__compare_finite). */
+bool ws__family_finite(const struct ws__op *op, enum ws__family f);
 int ws__op_axis(const struct ws__op *op, const char *name);   /* or -1 */
 int ws__op_tensor(const struct ws__op *op, const char *name); /* or -1 */
 /* Orders the values of all axes by those of the type axes alone; 0: the same

@@ -153,9 +153,16 @@ int ws__ratio_bootstrap(struct ws_ctx *ctx, const double *a, size_t na,
                         const double *b, size_t nb, bool paired, uint64_t seed,
                         struct ws__ratio *out)
 {
+    return ws__ratio_of_many(ctx, a, na, b, nb, paired, seed, 1, out);
+}
+
+int ws__ratio_of_many(struct ws_ctx *ctx, const double *a, size_t na,
+                      const double *b, size_t nb, bool paired, uint64_t seed,
+                      size_t n, struct ws__ratio *out)
+{
     double *tmp, *ratio, ma, mb;
     struct ws__rng rng;
-    size_t cut = (size_t)(TAIL * RESAMPLES);
+    size_t cut = (size_t)(TAIL / (double)(n ? n : 1) * RESAMPLES);
 
     memset(out, 0, sizeof(*out));
     if (!na || !nb || (paired && na != nb))

@@ -26,6 +26,11 @@ struct ws__ratio {
 int ws__ratio_bootstrap(struct ws_ctx *ctx, const double *a, size_t na,
                         const double *b, size_t nb, bool paired, uint64_t seed,
                         struct ws__ratio *out);
+/* As one of n comparisons of which the best is taken: the interval is that of
+ * 1 - 0.05/n (Bonferroni), so that all n hold together in 95% of cases. */
+int ws__ratio_of_many(struct ws_ctx *ctx, const double *a, size_t na,
+                      const double *b, size_t nb, bool paired, uint64_t seed,
+                      size_t n, struct ws__ratio *out);
 double ws__geomean(const double *v, size_t n);
 
 #endif

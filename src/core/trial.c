@@ -46,6 +46,19 @@ const char *ws__gate_text(enum ws__gate g)
     return (size_t)g < WS_COUNT(gates) ? gates[g].text : "unknown";
 }
 
+enum ws__gate_end ws__gate_end(const struct ws__trial *t, enum ws__gate g)
+{
+    return (enum ws__gate_end)(t->gates >> (2 * g) & 3);
+}
+
+void ws__gate_note(struct ws__trial *t, enum ws__gate g, enum ws__gate_end end,
+                   uint64_t ns)
+{
+    t->gates &= ~(3u << (2 * g));
+    t->gates |= (uint32_t)end << (2 * g);
+    t->gate_ns[g] += ns;
+}
+
 void ws__trial_clear(struct ws_ctx *ctx, struct ws__trial *t)
 {
     ws__free(ctx, t->reason);
@@ -89,7 +102,8 @@ const char *ws__trial_flaw(const struct ws__question *q,
                            const struct ws__candidate *asked,
                            const struct ws__trial *t)
 {
-    const unsigned all = WS__WANT_BUILD | WS__WANT_VERDICT | WS__WANT_TIME;
+    const unsigned all = WS__WANT_BUILD | WS__WANT_VERDICT | WS__WANT_TIME |
+                         WS__WANT_PROOF | WS__WANT_SANITIZER;
 
     if (t->verdict > WS__V_FILTERED)
         return "unknown verdict";
@@ -111,6 +125,8 @@ const char *ws__trial_flaw(const struct ws__question *q,
     if (t->mismatch.bad > t->mismatch.total ||
         t->mismatch.nan > t->mismatch.total)
         return "more elements are wrong than there are";
+    if (t->gates >> (2 * WS__NGATE))
+        return "unknown gates";
     return flaw_of_times(t);
 }
 

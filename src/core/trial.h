@@ -40,7 +40,8 @@ enum {
     WS__WANT_BUILD = 1,
     WS__WANT_VERDICT = 2,
     WS__WANT_TIME = 4,
-    WS__WANT_PROOF = 8
+    WS__WANT_PROOF = 8,
+    WS__WANT_SANITIZER = 16 /* the same under the vendor's sanitizer */
 };
 
 /* Gates of the judge, in the order of their cost: code, name, key, what it
@@ -68,10 +69,6 @@ enum ws__gate_end {
     WS__GATE_PASSED, /* it did */
     WS__GATE_FAILED, /* the verdict is of this gate */
     WS__GATE_ABSENT  /* not asked for, or there is no such gate here */
-};
-struct ws__gate_note {
-    enum ws__gate_end end;
-    uint64_t ns; /* what it cost */
 };
 const char *ws__gate_key(enum ws__gate g);
 const char *ws__gate_text(enum ws__gate g);
@@ -133,7 +130,9 @@ struct ws__trial {
      * ones were, since it would not end. */
     uint32_t mhz, slowed, kept_slowed;
     uint64_t spent_ns, wall_ns; /* effort spent; when it began (UTC) */
-    struct ws__gate_note gate[WS__NGATE];
+    /* Two bits a gate (enum ws__gate_end), and what each cost. */
+    uint32_t gates;
+    uint64_t gate_ns[WS__NGATE];
     struct ws__hash candidate_hash, workload_hash;
     uint64_t id; /* store's number, 0 before */
 };
@@ -142,6 +141,10 @@ struct ws__trial {
 void ws__trial_clear(struct ws_ctx *ctx, struct ws__trial *t);
 int ws__trial_copy(struct ws_ctx *ctx, const struct ws__trial *from,
                    struct ws__trial *to);
+enum ws__gate_end ws__gate_end(const struct ws__trial *t, enum ws__gate g);
+/* What it cost is added to what it cost so far. */
+void ws__gate_note(struct ws__trial *t, enum ws__gate g, enum ws__gate_end end,
+                   uint64_t ns);
 /* Why this cannot be the answer to `asked`, which is q's a or b; NULL: it can.
  * What comes from files is held against it: codes are known, the subject is
  * the question's, and an ok trial's times are times. */

@@ -154,12 +154,13 @@ void ws__measure_lose(struct ws__measure *m)
     ws__measure_forget_modules(m);
 }
 
-/* Devices that are for tests stand for no hardware. */
+/* Devices that are for tests stand for no hardware; on a processor the outer
+ * session has the turn. */
 static void open_turn(struct ws__measure *m)
 {
     const struct ws__device_ops *ops = ws__device_find(m->info.id.family);
 
-    if (ops && !ops->by_name)
+    if (ops && !ops->by_name && !(m->opts.inner && m->info.id.is_cpu))
         ws__turn_open(m->ctx, m->ctx->turn_dir,
                       m->info.place[0] ? m->info.place : m->info.name,
                       &m->turn);
@@ -205,7 +206,12 @@ static int open_once(struct ws__measure *m)
 {
     const struct ws__device_info *info;
 
-    WS_TRY(ws__measure_open_device(m, m->ctx, &m->dev));
+    int rc;
+
+    m->ctx->worker_prefix = m->opts.below;
+    rc = ws__measure_open_device(m, m->ctx, &m->dev);
+    m->ctx->worker_prefix = NULL;
+    WS_TRY(rc);
     m->open = true;
     m->age = 0;
     info = m->dev.ops->info(m->dev.self);
@@ -302,14 +308,32 @@ int ws__measure_blame(struct ws__measure *m, int rc, struct ws__subject *s,
 
 /* ---- stages ------------------------------------------------------------ */
 
+void ws__measure_gate(struct ws__subject *s, size_t n, enum ws__gate g,
+                      uint64_t start_ns)
+{
+    uint64_t cost = (ws__now_ns() - start_ns) / n;
+
+    for (size_t i = 0; i < n; i++) {
+        enum ws__verdict v = s[i].t->verdict;
+        bool passed = v == WS__V_NONE || v == WS__V_OK;
+
+        ws__gate_note(s[i].t, g, passed ? WS__GATE_PASSED : WS__GATE_FAILED,
+                      cost);
+    }
+}
+
 static int begin_subject(struct ws__measure *m, struct ws__subject *s)
 {
+    uint64_t start = ws__now_ns();
     char reason[256];
     int rc =
         ws__measure_plan(m, &s->t->candidate, s->t->workload, s->plan, reason);
 
     if (rc < 0)
         return rc;
+    if (!rc)
+        s->t->verdict = WS__V_FILTERED;
+    ws__measure_gate(s, 1, WS__GATE_FILTER, start);
     WS_TRY(ws__recipe_make(m, &s->t->candidate, s->in, s->plan, &s->recipe));
     s->t->candidate_hash =
         ws__candidate_hash(s->kernel, &s->t->candidate.config,
@@ -318,7 +342,6 @@ static int begin_subject(struct ws__measure *m, struct ws__subject *s)
         ws__workload_hash(m->op, &m->workload[s->t->workload]);
     if (rc)
         return 0;
-    s->t->verdict = WS__V_FILTERED;
     s->judged = true;
     return ws__trial_set_reason(m->ctx, s->t, "%s", reason);
 }
@@ -355,6 +378,7 @@ static int judge_in_turn(struct ws__measure *m, struct ws__subject *s, size_t n,
     enum ws__effort effort = q->pair ? WS__CONFIRM : q->effort;
     unsigned gen = m->gen;
     bool right = true;
+    uint64_t start;
     int rc;
 
     ws__measure_step(m, WS__STEP_UPLOAD);
@@ -367,7 +391,9 @@ static int judge_in_turn(struct ws__measure *m, struct ws__subject *s, size_t n,
         if (m->gen != gen)
             return 0; /* the rest is judged on its own */
         WS_TRY(ws__check_stop(m->ctx));
+        start = ws__now_ns();
         WS_TRY(ws__measure_verify(m, b, &s[i]));
+        ws__measure_gate(&s[i], 1, WS__GATE_RESULT, start);
         s[i].t->did |= WS__WANT_VERDICT;
         right = right && s[i].t->verdict == WS__V_OK;
     }
@@ -396,6 +422,7 @@ static int stages(struct ws__measure *m, struct ws__subject *s, size_t n,
                   const struct ws__question *q)
 {
     struct ws__bufs *b;
+    uint64_t start;
     int rc;
 
     WS_TRY(ws__measure_ready(m));
@@ -404,7 +431,9 @@ static int stages(struct ws__measure *m, struct ws__subject *s, size_t n,
         WS_TRY(ws__measure_ready(m));
         s[i].begun_ns = ws__device_clock(&m->dev);
         s[i].t->did |= WS__WANT_BUILD;
+        start = ws__now_ns();
         WS_TRY(ws__measure_build(m, &s[i]));
+        ws__measure_gate(&s[i], 1, WS__GATE_BUILD, start);
     }
     if (!(q->want & (WS__WANT_VERDICT | WS__WANT_TIME))) {
         for (size_t i = 0; i < n; i++)
@@ -450,6 +479,8 @@ static void reset_subject(struct ws__measure *m, struct ws__subject *s)
     t->wall_ns = old.wall_ns;
     t->candidate_hash = old.candidate_hash;
     t->workload_hash = old.workload_hash;
+    ws__gate_note(t, WS__GATE_FILTER, ws__gate_end(&old, WS__GATE_FILTER),
+                  old.gate_ns[WS__GATE_FILTER]);
     s->judged = s->told = false;
     s->known[0] = s->known[1] = false;
     memset(s->module, 0, sizeof(s->module));
@@ -586,31 +617,88 @@ static int begin(struct ws__measure *m, const struct ws__question *q, size_t n,
     return 0;
 }
 
+/* Ends what other candidates may have left in the device's process. Those that
+ * are compared on one workload share one: opening it takes 0.3 s on a GPU. */
+static int fresh_process(struct ws__measure *m, struct ws__subject *s, size_t n)
+{
+    uint64_t start = ws__now_ns();
+    uint32_t workload = s->t->workload;
+
+    if (m->age && !(m->fresh && m->fresh_workload == workload))
+        ws__measure_lose(m);
+    m->fresh = true;
+    m->fresh_workload = workload;
+    WS_TRY(ws__measure_ready(m));
+    for (size_t i = 0; i < n; i++)
+        s[i].fresh_ns = (ws__now_ns() - start) / n;
+    return 0;
+}
+
+/* The gates that only some questions ask for. */
+static int proof(struct ws__measure *m, struct ws__subject *s, size_t n,
+                 const struct ws__question *q)
+{
+    bool again = q->pair && q->want & WS__WANT_TIME && !m->ordered;
+
+    for (size_t i = 0; i < n; i++) {
+        if (s[i].t->verdict != WS__V_OK)
+            continue;
+        ws__gate_note(s[i].t, WS__GATE_SANITIZER, WS__GATE_ABSENT, 0);
+        ws__gate_note(s[i].t, WS__GATE_AGAIN,
+                      again ? WS__GATE_PASSED : WS__GATE_ABSENT,
+                      again ? s[i].fresh_ns : 0);
+        if (q->want & WS__WANT_PROOF)
+            WS_TRY(ws__measure_prove(m, &s[i]));
+        if (q->want & WS__WANT_SANITIZER)
+            WS_TRY(ws__measure_sanitize(m, &s[i]));
+    }
+    return 0;
+}
+
+int ws__measure_answer(struct ws__measure *m, const struct ws__question *q,
+                       struct ws__trial *out)
+{
+    const unsigned proofs = WS__WANT_PROOF | WS__WANT_SANITIZER;
+    bool prove = q->want & proofs && !m->opts.light;
+    struct ws__subject s[2];
+    size_t n = q->pair ? 2 : 1;
+    int rc;
+
+    memset(s, 0, sizeof(s));
+    rc = begin(m, q, n, out, s);
+    if (rc >= 0 && prove && q->want & WS__WANT_PROOF && !m->ordered)
+        rc = fresh_process(m, s, n);
+    else
+        m->fresh = false;
+    if (rc >= 0)
+        rc = all_stages(m, s, n, q);
+    if (rc >= 0 && prove)
+        rc = proof(m, s, n, q);
+    for (size_t i = 0; i < n; i++) {
+        ws__recipe_clear(m->ctx, &s[i].recipe);
+        ws__free(m->ctx, s[i].plan);
+    }
+    return rc;
+}
+
 static int answer(void *self, const struct ws__question *q,
                   struct ws__trial *out)
 {
     struct ws__measure *m = self;
-    struct ws__subject s[2];
     size_t n = q->pair ? 2 : 1;
     uint64_t start;
     int rc;
 
-    memset(s, 0, sizeof(s));
     WS_TRY(ws__check_stop(m->ctx));
     WS_TRY(take_turn(m, true));
     start = ws__now_ns() - m->turn.waited_ns;
     ws__measure_step(m, WS__STEP_OTHER);
-    rc = begin(m, q, n, out, s);
-    if (rc >= 0)
-        rc = all_stages(m, s, n, q);
+    rc = ws__measure_answer(m, q, out);
     ws__measure_step(m, WS__STEP_BETWEEN);
     if (rc >= 0)
         count_trials(m, out, n);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         out[i].spent_ns = (ws__now_ns() - m->turn.waited_ns - start) / n;
-        ws__recipe_clear(m->ctx, &s[i].recipe);
-        ws__free(m->ctx, s[i].plan);
-    }
     give_turn(m, true);
     return rc;
 }
@@ -691,8 +779,8 @@ static void seal_protocol(struct ws__measure *m)
                                        [WS__CACHE_WARM] = "warm"};
 
     snprintf(m->info.id.protocol, sizeof(m->info.id.protocol),
-             "measure 2, cache %s, %d sets%s", mode[m->opts.cache], WS__SETS,
-             m->opts.graph ? ", graph" : "");
+             "measure 3, cache %s, %d sets%s%s", mode[m->opts.cache], WS__SETS,
+             m->opts.graph ? ", graph" : "", m->opts.light ? ", light" : "");
     ws__identity_seal(&m->info.id);
 }
 
@@ -721,7 +809,8 @@ int ws__measure_admit(struct ws__measure *m)
 {
     uint32_t w = m->problem_workload;
 
-    if (m->admitted[w] || m->op->reference)
+    /* Of zeros, say, there is no variant that could be rejected. */
+    if (m->admitted[w] || m->op->reference || m->problem_family)
         return 0;
     WS_TRY(ws__reference_admit(m->ctx, m->problem));
     m->admitted[w] = true;
@@ -820,6 +909,7 @@ const struct ws__measure_deps ws__measure_real = {
     .reference_close = ws__reference_close,
     .reference_run = ws__reference_run,
     .problem_fill = ws__problem_fill,
+    .problem_family = ws__problem_fill_family,
 };
 
 int ws__measure_open(struct ws_ctx *ctx, const struct ws__op *op,
@@ -839,6 +929,7 @@ void ws__measure_close(struct ws__measure *m)
     if (!m)
         return;
     ctx = m->ctx;
+    ws__proof_close(ctx, m->proof);
     ws__measure_stop_builders(m);
     ws__ahead_close(m);
     ws__measure_free_jobs(m);

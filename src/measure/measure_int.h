@@ -40,6 +40,9 @@ struct ws__measure_deps {
     int (*reference_run)(struct ws__reference *r, struct ws__problem *p);
     int (*problem_fill)(struct ws__problem *p, struct ws__reference *r,
                         uint64_t seed, unsigned threads);
+    /* NULL: values are what the op says. */
+    int (*problem_family)(struct ws__problem *p, struct ws__reference *r,
+                          uint64_t seed, unsigned threads, enum ws__family f);
 };
 
 extern const struct ws__measure_deps ws__measure_real;
@@ -151,6 +154,15 @@ struct ws__clocks {
     struct ws__throughput sum;
 };
 
+/* Workloads of our own, the cheapest first (measure_shapes.c). */
+#define WS__HIDDEN_SHAPES 48
+struct ws__hidden {
+    struct ws__workload shape[WS__HIDDEN_SHAPES];
+    double cost[WS__HIDDEN_SHAPES];
+    size_t n;
+};
+struct ws__proof;
+
 struct ws__measure {
     struct ws_ctx *ctx;
     struct ws__measure_deps deps;
@@ -181,6 +193,7 @@ struct ws__measure {
     bool *admitted;                  /* by workload: results fit to judge by */
     struct ws__problem *problem;     /* of the last verdict, or NULL */
     uint32_t problem_workload;
+    enum ws__family family, problem_family; /* wanted; of the problem */
     bool problem_done;         /* filled and computed, for its seed */
     uint64_t ref_ns;           /* what its reference took */
     double fill_rate;          /* bytes a ns of device memory; 0: unknown */
@@ -201,6 +214,9 @@ struct ws__measure {
     size_t nbuilder;
     struct ws__ahead ahead;
     struct ws__clocks clocks;
+    bool fresh; /* its process has run only what is compared on ... */
+    uint32_t fresh_workload;
+    struct ws__proof *proof; /* NULL: nothing was to be proven yet */
 };
 
 /* One candidate of a question on its way through the stages. */
@@ -218,6 +234,7 @@ struct ws__subject {
     bool known[2];
     double first_ns;   /* time of the verified launch */
     uint64_t begun_ns; /* by the device's clock */
+    uint64_t fresh_ns; /* what opening a process for it took */
 };
 
 /* An input's element that differs between the variants. */
@@ -280,6 +297,10 @@ bool ws__measure_kills(int rc); /* the device must be opened again */
  * or the error it is in truth. */
 int ws__measure_blame(struct ws__measure *m, int rc, struct ws__subject *s,
                       size_t n, const char *during);
+/* The gate is behind n subjects, or one of them failed at it; it began at
+ * start_ns (ws__now_ns), and they share the cost. */
+void ws__measure_gate(struct ws__subject *s, size_t n, enum ws__gate g,
+                      uint64_t start_ns);
 /* Another step begins; returns the one that ended. */
 enum ws__step ws__measure_step(struct ws__measure *m, enum ws__step step);
 void ws__measure_limit(struct ws__measure *m, uint64_t ns); /* 0: default */
@@ -314,6 +335,29 @@ int ws__refkernel_run(struct ws__refkernel *r, uint32_t workload,
 /* measure.c: opens the session's device, for ctx or a child of it. */
 int ws__measure_open_device(struct ws__measure *m, struct ws_ctx *ctx,
                             struct ws__device *out);
+
+/* An answer as the evaluator's, without taking turns. */
+int ws__measure_answer(struct ws__measure *m, const struct ws__question *q,
+                       struct ws__trial *out);
+
+/* measure_shapes.c */
+int ws__hidden_shapes(struct ws__measure *m, uint64_t seed,
+                      struct ws__hidden *out);
+
+/* measure_proof.c: an ok trial's candidate on other shapes and values. */
+int ws__measure_prove(struct ws__measure *m, struct ws__subject *s);
+/* A workload to try the candidate on, a hidden one if there is one; NULL: it
+ * fits on none. */
+int ws__proof_workload(struct ws__measure *m, const struct ws__candidate *c,
+                       const struct ws__workload **out);
+/* measure_sanitize.c: an ok trial's candidate below compute-sanitizer. */
+int ws__measure_sanitize(struct ws__measure *m, struct ws__subject *s);
+/* The program's path; false: it is not installed. */
+bool ws__sanitizer_find(char *out, size_t size);
+/* Of a log: findings (-1: it does not say), and the words of the first. */
+void ws__sanitizer_read(const char *log, size_t n, long *found, char *words,
+                        size_t size);
+void ws__proof_close(struct ws_ctx *ctx, struct ws__proof *p); /* NULL: no-op */
 
 /* measure_filter.c */
 /* As ws__measure_fits, and the plan. */

@@ -659,11 +659,15 @@ static int aftermath(struct timing *t)
     for (size_t set = 0; set < t->b->nset && t->m->gen == gen && all_ok(t);
          set++)
         WS_TRY(ws__bufs_check(t->m, t->b, set, t->s, t->n));
-    if (!all_ok(t) || t->m->gen != gen)
-        return 0;
-    WS_TRY(check_physics(t));
-    if (!all_ok(t) || t->m->gen != gen)
-        return 0;
+    return 0;
+}
+
+/* Nothing is kept between launches: what the next gate asks. */
+static int look_for_state(struct timing *t)
+{
+    unsigned gen = t->m->gen;
+    int rc;
+
     WS_TRY(ws__measure_state(t->m, t->b, t->s, t->n, t->round - 1, t->effort));
     if (!all_ok(t) || t->m->gen != gen)
         return 0;
@@ -671,6 +675,20 @@ static int aftermath(struct timing *t)
     return rc < 0 && !t->judged
                ? ws__measure_blame(t->m, rc, t->s, t->n, "on new inputs")
                : rc;
+}
+
+/* One gate: what it asks, unless a subject failed before or the device is
+ * another one. */
+static int pass_gate(struct timing *t, unsigned gen, enum ws__gate g,
+                     int (*ask)(struct timing *t))
+{
+    uint64_t start = ws__now_ns();
+
+    if (!all_ok(t) || t->m->gen != gen)
+        return 0;
+    WS_TRY(ask(t));
+    ws__measure_gate(t->s, t->n, g, start);
+    return 0;
 }
 
 /* ---- the whole --------------------------------------------------------- */
@@ -706,18 +724,28 @@ static int prepare(struct timing *t)
     return 0;
 }
 
-static int run_all(struct timing *t)
+static int take_samples(struct timing *t)
 {
-    WS_TRY(prepare(t));
-    t->flush_bytes = choose_flush(t);
     WS_TRY(warm_up(t));
     if (!t->judged)
         WS_TRY(sample(t));
     t->m->bore = t->kept_slowed ? t->m->bore + 1 : 0;
     if (!t->judged)
         WS_TRY(see_both(t));
-    if (!t->judged)
-        WS_TRY(aftermath(t));
+    return t->judged ? 0 : aftermath(t);
+}
+
+static int run_all(struct timing *t)
+{
+    unsigned gen = t->m->gen;
+
+    WS_TRY(prepare(t));
+    t->flush_bytes = choose_flush(t);
+    WS_TRY(pass_gate(t, gen, WS__GATE_TIMED, take_samples));
+    if (!t->m->opts.light) {
+        WS_TRY(pass_gate(t, gen, WS__GATE_FLOOR, check_physics));
+        WS_TRY(pass_gate(t, gen, WS__GATE_STATE, look_for_state));
+    }
     return keep_samples(t);
 }
 

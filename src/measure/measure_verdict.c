@@ -50,10 +50,11 @@ static int ready_problem(struct ws__measure *m, const struct ws__subject *s,
                          uint64_t seed)
 {
     bool computed;
-    int rc = ws__ahead_take(m, s->in, seed, &computed);
+    int rc = m->family ? 0 : ws__ahead_take(m, s->in, seed, &computed);
 
     if (rc <= 0)
         return rc;
+    m->problem_family = WS__FAMILY_PLAIN;
     pthread_mutex_lock(&m->lock);
     m->clocks.sum.ahead++;
     pthread_mutex_unlock(&m->lock);
@@ -80,8 +81,12 @@ static int fresh_problem(struct ws__measure *m, const struct ws__subject *s,
         WS_TRY(ws__problem_new(m->ctx, s->in, &m->problem));
     m->problem_workload = s->t->workload;
     m->problem_done = false;
+    m->problem_family = m->family;
     t0 = ws__device_clock(&m->dev);
-    WS_TRY(m->deps.problem_fill(m->problem, m->ref, seed, m->opts.ref_threads));
+    WS_TRY(m->family ? m->deps.problem_family(m->problem, m->ref, seed,
+                                              m->opts.ref_threads, m->family)
+                     : m->deps.problem_fill(m->problem, m->ref, seed,
+                                            m->opts.ref_threads));
     t1 = ws__device_clock(&m->dev);
     WS_TRY(ws__measure_reference(m));
     m->ref_ns = ws__device_clock(&m->dev) - t1;
@@ -101,7 +106,8 @@ int ws__measure_problem(struct ws__measure *m, struct ws__subject *s, size_t n)
     for (size_t i = 0; i < n; i++)
         s[i].t->input_seed = seed;
     if (m->problem && m->problem_done &&
-        m->problem_workload == s->t->workload && m->problem->seed == seed)
+        m->problem_workload == s->t->workload && m->problem->seed == seed &&
+        m->problem_family == m->family)
         return 0;
     ws__measure_step(m, WS__STEP_INPUTS);
     rc = ready_problem(m, s, seed);
@@ -235,7 +241,11 @@ static int compare_tensor(struct ws__measure *m, struct ws__subject *s,
     int rc;
 
     memset(&mm, 0, sizeof(mm));
-    rc = ws__compare(m->ctx, s->in, t, got, m->problem->result[t], poison, &mm);
+    rc = ws__family_finite(m->op, m->problem_family)
+             ? ws__compare_finite(m->ctx, s->in, t, got, m->problem->result[t],
+                                  poison, &mm)
+             : ws__compare(m->ctx, s->in, t, got, m->problem->result[t], poison,
+                           &mm);
     if (rc < 0)
         return rc;
     mm.tensor = (uint32_t)t;
@@ -427,6 +437,11 @@ static int verify(struct ws__measure *m, struct ws__bufs *b,
     rc = checked_launch(m, b, 0, WS__POISON_FIRST, prog, s, &r[0], NULL, "");
     if (rc <= 0)
         return rc;
+    if (m->opts.light) {
+        s->t->verdict = WS__V_OK;
+        s->judged = true;
+        return 0;
+    }
     WS_TRY(ws__check_stop(m->ctx));
     ws__prog_make(m, b, s, second, m->problem, prog);
     rc = checked_launch(m, b, second, second_poison(b), prog, s, &r[1], &r[0],

@@ -313,6 +313,7 @@ static const struct ws__measure_deps t_deps = {
     .reference_close = t_reference_close,
     .reference_run = t_reference_run,
     .problem_fill = ws__problem_fill,
+    .problem_family = ws__problem_fill_family,
 };
 
 /* ---- op, kernel, workloads ---------------------------------------------- */

@@ -56,6 +56,8 @@ static bool one(int code, long at, bool for_ever, bool pair, bool used)
 
     reset();
     assert_int_equal(t_measure_open(c, NULL, &m), 0);
+    if (used && !for_ever && !pair)
+        q.want |= WS__WANT_PROOF;
     if (used) { /* by another candidate */
         q.a.config.at[0] = 5;
         assert_int_equal(t_answer(m, &q, t), 0);
@@ -132,6 +134,7 @@ static int ask(struct ws__measure *m, struct ws_ctx *ctx, bool pair)
     int rc;
 
     q[0] = t_question(1, 0, 0);
+    q[0].want |= WS__WANT_PROOF;
     q[1] = t_question(2, 1, 0);
     q[0].pair = pair;
     q[0].b = q[1].a;

@@ -42,5 +42,7 @@ int ws__plan_may_replace(struct ws_ctx *ctx, const char *path, bool pack,
  * (o->trust_python). */
 int ws__plan_measure_opts(struct ws_spec *spec, const char *cache,
                           const char *launch, struct ws__measure_opts *o);
+/* The gates that a trial passed, as the public header has them. */
+void ws__gates_public(const struct ws__trial *t, struct ws_gate out[WS_GATES]);
 
 #endif

@@ -211,6 +211,22 @@ static int session_ask(struct ws_spec *spec, struct session *s)
     return ev.ops->answer(ev.self, &s->q, s->t);
 }
 
+_Static_assert((int)WS_GATES == (int)WS__NGATE, "gates are public");
+
+void ws__gates_public(const struct ws__trial *t, struct ws_gate out[WS_GATES])
+{
+    static const char *const end[] = {[WS__GATE_CLOSED] = "",
+                                      [WS__GATE_PASSED] = "passed",
+                                      [WS__GATE_FAILED] = "failed",
+                                      [WS__GATE_ABSENT] = "absent"};
+
+    for (int g = 0; g < WS_GATES; g++)
+        out[g] = (struct ws_gate){ws__gate_key((enum ws__gate)g),
+                                  ws__gate_text((enum ws__gate)g),
+                                  end[ws__gate_end(t, (enum ws__gate)g)],
+                                  t->gate_ns[g]};
+}
+
 int ws_check(struct ws_spec *spec, const struct ws_run_opts *opts,
              struct ws_check_result *out)
 {
@@ -225,6 +241,10 @@ int ws_check(struct ws_spec *spec, const struct ws_run_opts *opts,
     k = &spec->s->kernel[s->q.a.kernel];
     s->q.want = WS__WANT_BUILD | WS__WANT_VERDICT;
     s->q.effort = WS__NORMAL;
+    if (o.proof) {
+        s->q.want |= WS__WANT_TIME | WS__WANT_PROOF | WS__WANT_SANITIZER;
+        s->q.effort = WS__CONFIRM;
+    }
     put(out->kernel, sizeof(out->kernel), k->name);
     put(out->device, sizeof(out->device), ws__measure_device(s->m)->id.device);
     WS_TRY_DONE(
@@ -236,6 +256,7 @@ int ws_check(struct ws_spec *spec, const struct ws_run_opts *opts,
     put(out->reason, sizeof(out->reason), s->t[0].reason);
     out->build_ns = s->t[0].res.build_ns;
     out->input_seed = s->t[0].input_seed;
+    ws__gates_public(&s->t[0], out->gate);
     put_mismatch(spec->s->op, &s->in, &s->t[0].mismatch, out);
 done:
     session_end(ctx, s);

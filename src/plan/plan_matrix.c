@@ -41,7 +41,11 @@ static int choose_passes(struct ws__model_data *e)
 
     if (e->fit.npass == 1)
         n = 1;
-    for (size_t i = 0; i < n && i < WS__MATRIX_PASSES; i++)
+    if (n > WS__MATRIX_PASSES) {
+        ws__fail(e->ctx, WS_EINVAL, "%zu passes to fit on", n);
+        return ws__hint(e->ctx, "a matrix has %d at most", WS__MATRIX_PASSES);
+    }
+    for (size_t i = 0; i < n; i++)
         WS_TRY(need_pass(e, &e->fit, want[i], e->o->data,
                          &e->fit_pass[e->nfit_pass++]));
     WS_TRY(need_pass(e, &e->fit, truth, e->o->data, &e->truth_pass[0]));

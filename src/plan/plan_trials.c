@@ -288,6 +288,7 @@ static int show(struct list *l, const struct ws__store_row *r,
     ws__buf_init(&w.config, l->ctx, MAX_WORDS);
     ws__buf_init(&w.index, l->ctx, MAX_WORDS);
     ws__slow_text(t->kept_slowed, w.slowed);
+    ws__gates_public(t, i.gate);
     rc = name_all(r, p, &w, &i);
     if (rc >= 0 && t->nsample)
         rc = ws__summarize(l->ctx, t->sample_ns, t->nsample, &sum);

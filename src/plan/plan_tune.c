@@ -270,6 +270,7 @@ static int search(struct tune *t, const char *strategy)
     /* A fleet has questions enough. */
     const bool ahead = is_beside(t) && ndevice(t->o) == 1;
     struct ws__engine_opts eo = {
+        .sanitize = t->m && ws__measure_can_sanitize(t->m),
         .strategy = strategy,
         .seed = t->o->seed,
         .budget_trials = trials,
@@ -355,6 +356,7 @@ static int open_devices(struct tune *t)
     const struct ws_tune_opts *o = t->o;
     const struct ws__spec *s = t->spec->s;
     struct ws__measure_opts mo = {.builders = o->builders,
+                                  .light = o->light != 0,
                                   .seed = o->seed,
                                   .run_limit_ns = o->run_limit_ns,
                                   .trust_python = o->trust_python};

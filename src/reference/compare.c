@@ -2,7 +2,8 @@
  * compare.c: is this output what the reference says?
  *
  * An element is equal if |a - r| <= A + B |r|. Explicit tolerances give A and
- * B; the automatic ones come from arithmetic. Let u be the unit roundoff.
+ * B (or say that one of the two is enough: WS__TOL_EITHER); the automatic ones
+ * come from arithmetic. Let u be the unit roundoff.
  *
  * B: storing a sum rounds it once, by u(type) |r|; B = 2 u(type) leaves one
  * more rounding for a kernel that converts twice.
@@ -43,6 +44,8 @@
 #include "base/banned.h"
 
 #define STORE_ROUNDINGS 2.0
+/* flashinfer-bench divides errors by |r| + this. */
+#define NEAR_ZERO 1e-8
 #define RANDOM_FACTOR 8.0
 #define BIAS_FACTOR 0.125
 
@@ -56,10 +59,13 @@
 #define LEAST_BOUND 0x1p-500
 
 struct job {
+    const struct ws__tolerance *tol;
     const struct ws__tensor_shape *shape;
     const void *got;
     const double *want;
     double a, b, ratio;
+    double near;      /* EITHER: what b counts beside |r| */
+    bool either;      /* one of a and b |r| is enough, all must be finite */
     double about;     /* a, from a sample */
     bool exact;       /* integers: the rounded reference or nothing */
     double poison[2]; /* of elements at even and odd places */
@@ -80,9 +86,19 @@ static double tiny_step(enum ws__dtype t)
         return 0x1p-9;
     case WS__DT_F8E5M2:
         return 0x1p-16;
+    case WS__DT_F64:
+        return 0x1p-1022;
     default:
         return 0;
     }
+}
+
+/* What an error may be where the reference is r. */
+static double bound_of(const struct job *job, double r)
+{
+    double part = job->b * (fabs(r) + job->near);
+
+    return job->either ? fmax(job->a, part) : job->a + part;
 }
 
 /* --- first pass ---------------------------------------------------------- */
@@ -238,11 +254,14 @@ static enum judgement judge(const struct job *job, uint64_t i, double g,
 {
     double q = rounded(job->shape->dtype, r);
 
+    if (job->either && !isfinite(g))
+        return holds_pattern(job, place_of(job->shape, i)) ? UNWRITTEN
+                                                           : NOT_FINITE;
     /* What the type makes of the reference is right by definition: this
      * covers overflow to infinity, saturation, and integers. */
     if (same(g, q) || (!isfinite(r) && same(g, r)))
         return EQUAL;
-    if (isfinite(r) && !job->exact && fabs(g - r) <= job->a + job->b * fabs(r))
+    if (isfinite(r) && !job->exact && fabs(g - r) <= bound_of(job, r))
         return EQUAL;
     /* Only what is wrong can be unwritten: in a 16-bit type one right result
      * in 65536 looks like any poison that is a plausible number. */
@@ -255,9 +274,11 @@ static enum judgement judge(const struct job *job, uint64_t i, double g,
  * 1 is wrong. */
 static double badness(const struct job *job, double g, double r)
 {
-    double bound = job->exact ? 0 : job->a + job->b * fabs(r);
+    double bound = job->exact ? 0 : bound_of(job, r);
     double q = fabs(g - r) / fmax(bound, LEAST_BOUND);
 
+    if (job->either && !isfinite(g))
+        return HUGE_VAL;
     if (same(g, rounded(job->shape->dtype, r)))
         return q <= 1 ? q : q == q;
     return q == q ? q : HUGE_VAL;
@@ -331,11 +352,11 @@ static void add_finite(const double *v, const double *r, size_t n,
 static double bound_at_zero(const struct ws__instance *in,
                             const struct job *job, double s)
 {
-    const struct ws__tolerance *tol = &in->op->tolerance;
+    const struct ws__tolerance *tol = job->tol;
     enum ws__dtype acc = tol->accumulate ? tol->accumulate : WS__DT_F32;
     double k = (double)in->reduction;
 
-    if (tol->kind == WS__TOL_EXPLICIT)
+    if (tol->kind != WS__TOL_AUTO)
         return tol->atol;
     return (RANDOM_FACTOR * sqrt(k) + BIAS_FACTOR * k) * ws__dtype_eps(acc) *
                s +
@@ -512,18 +533,20 @@ static int second_passes(struct ws_ctx *ctx, const struct job *job,
     return 0;
 }
 
-static void make_job(const struct ws__instance *in, size_t tensor,
+static void make_job(const struct ws__instance *in,
+                     const struct ws__tolerance *tol, size_t tensor,
                      const void *got, const double *want, uint32_t poison,
                      struct job *job)
 {
-    const struct ws__tolerance *tol = &in->op->tolerance;
-
     memset(job, 0, sizeof(*job));
+    job->tol = tol;
     job->shape = &in->shape[tensor];
     job->got = got;
     job->want = want;
     job->ratio = 1;
-    if (tol->kind == WS__TOL_EXPLICIT) {
+    if (tol->kind != WS__TOL_AUTO) {
+        job->either = tol->kind == WS__TOL_EITHER;
+        job->near = job->either ? NEAR_ZERO : 0;
         job->a = tol->atol;
         job->b = tol->rtol;
         job->ratio = tol->ratio > 0 ? tol->ratio : 1;
@@ -564,6 +587,12 @@ static void name_worst(const struct job *job, struct totals *all)
     note_worst(job, all->worst_block, v, n, &most, m);
 }
 
+/* Does what the first pass kept settle that every element is equal? */
+static bool all_within(const struct job *job, const struct totals *all)
+{
+    return job->either ? all->m.max_abs <= job->a : all->most <= job->a;
+}
+
 static int both_passes(struct ws_ctx *ctx, const struct ws__instance *in,
                        struct job *job, struct totals *chunk,
                        struct totals *all)
@@ -578,7 +607,7 @@ static int both_passes(struct ws_ctx *ctx, const struct ws__instance *in,
         size = m->rms_ref;
     }
     job->a = bound_at_zero(in, job, size);
-    if (all->suspicious || !(all->most <= job->a) || must_look(job))
+    if (all->suspicious || !all_within(job, all) || must_look(job))
         return second_passes(ctx, job, chunk, all);
     name_worst(job, all);
     return 0;
@@ -588,12 +617,21 @@ int ws__compare(struct ws_ctx *ctx, const struct ws__instance *in,
                 size_t tensor, const void *got, const double *want,
                 uint32_t poison, struct ws__mismatch *m)
 {
+    return ws__compare_by(ctx, in, &in->op->tolerance, tensor, got, want,
+                          poison, m);
+}
+
+int ws__compare_by(struct ws_ctx *ctx, const struct ws__instance *in,
+                   const struct ws__tolerance *tol, size_t tensor,
+                   const void *got, const double *want, uint32_t poison,
+                   struct ws__mismatch *m)
+{
     struct totals *chunk, all;
     struct job job;
     int rc;
 
     WS_TRY(ws__check_stop(ctx));
-    make_job(in, tensor, got, want, poison, &job);
+    make_job(in, tol, tensor, got, want, poison, &job);
     chunk = ws__alloc(ctx, (size_t)chunks_of(&job) + 1, sizeof(*chunk));
     if (!chunk)
         return WS_ENOMEM;
@@ -603,7 +641,15 @@ int ws__compare(struct ws_ctx *ctx, const struct ws__instance *in,
     *m = all.m;
     m->tensor = (uint32_t)tensor;
     m->total = job.shape->elements;
-    m->allowed = job.exact ? 0 : job.a + job.b * fabs(m->worst_want);
+    m->allowed = job.exact ? 0 : bound_of(&job, m->worst_want);
     return m->nan == 0 && m->unwritten == 0 &&
            (double)m->bad <= (1 - job.ratio) * (double)m->total + 1e-9;
+}
+
+int ws__compare_finite(struct ws_ctx *ctx, const struct ws__instance *in,
+                       size_t tensor, const void *got, const double *want,
+                       uint32_t poison, struct ws__mismatch *m)
+{
+    WS_TRY(ws__compare(ctx, in, tensor, got, want, poison, m));
+    return m->nan == 0 && m->unwritten == 0;
 }

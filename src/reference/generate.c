@@ -12,6 +12,9 @@
  * the tails beyond 6.6 are coarse) and for polynomials that are off by less
  * than 1e-10. The loops are free of branches and calls so that the compiler
  * can put them into vectors.
+ *
+ * A family of values changes the doubles before they are rounded, by position
+ * and seed alone as well.
  */
 #include "reference/refpriv.h"
 
@@ -19,6 +22,9 @@
 
 #include "base/clones.h"
 #include "base/banned.h"
+
+/* Of the normal values made here. */
+#define NORMAL_PEAK 6.77
 
 /* A number below 2^52 as double: the mantissa of 2^52 + n. */
 static inline double small_to_double(uint64_t n)
@@ -130,8 +136,97 @@ static void block_values(const struct ws__fill *rule, uint64_t seed,
     }
 }
 
+double ws__fill_rms(const struct ws__fill *rule)
+{
+    double a = rule->a, b = rule->b;
+
+    return rule->kind == WS__FILL_UNIFORM ? sqrt((a * a + a * b + b * b) / 3)
+                                          : sqrt(a * a + b * b);
+}
+
+double ws__fill_peak(const struct ws__fill *rule)
+{
+    double a = fabs(rule->a), b = fabs(rule->b);
+
+    return rule->kind == WS__FILL_UNIFORM ? fmax(a, b) : a + NORMAL_PEAK * b;
+}
+
+/* --- families ------------------------------------------------------------ */
+
+#define TIE_SEED 0x7469657300u
+#define SPIKE_SEED 0x7370696b00u
+
+/* Four values: at random, or, in every second stretch, all the same. */
+static void tie(const struct ws__fill *rule, uint64_t seed, uint64_t first,
+                double *v, size_t n)
+{
+    static const double normal[] = {-1, -0.25, 0.5, 1.25};
+    static const double uniform[] = {0.125, 0.375, 0.625, 0.875};
+    const double *of = rule->kind == WS__FILL_UNIFORM ? uniform : normal;
+    double unit = rule->kind == WS__FILL_UNIFORM ? rule->b - rule->a : rule->b;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t stretch = (first + i) / WS__STRETCH;
+        uint64_t at = stretch % 2 ? stretch * WS__STRETCH : first + i;
+
+        v[i] = rule->a + unit * of[ws__rng_at(seed ^ TIE_SEED, at) >> 62];
+    }
+}
+
+/* One element in each stretch, at a random place of it. */
+static void spike(const struct ws__twist *w, uint64_t seed, uint64_t first,
+                  double *v, size_t n)
+{
+    for (size_t i = 0; i < n; i += WS__STRETCH) {
+        uint64_t left = w->elements - (first + i);
+        uint64_t r = ws__rng_at(seed ^ SPIKE_SEED, (first + i) / WS__STRETCH);
+        size_t at = i + (size_t)(r % (left < WS__STRETCH ? left : WS__STRETCH));
+
+        if (at < n)
+            v[at] = copysign(w->size, v[at]);
+    }
+}
+
+static void change(const struct ws__fill *rule, uint64_t seed,
+                   const struct ws__twist *w, uint64_t first, double *v,
+                   size_t n)
+{
+    double unit;
+
+    switch (w->family) {
+    case WS__FAMILY_TRIPLE:
+        scale(v, n, 0, 3);
+        break;
+    case WS__FAMILY_HUNDREDTH:
+        scale(v, n, 0, 0.01);
+        break;
+    case WS__FAMILY_MINUS:
+        scale(v, n, 0, -1);
+        break;
+    case WS__FAMILY_TIES:
+        tie(rule, seed, first, v, n);
+        break;
+    case WS__FAMILY_ZEROS:
+        memset(v, 0, n * sizeof(*v));
+        break;
+    case WS__FAMILY_HUGE:
+    case WS__FAMILY_DENORMAL:
+        unit = w->family == WS__FAMILY_HUGE ? ws__fill_rms(rule)
+                                            : ws__fill_peak(rule);
+        scale(v, n, 0, unit > 0 ? w->size / unit : 0);
+        break;
+    case WS__FAMILY_SPIKES:
+        spike(w, seed, first, v, n);
+        break;
+    case WS__FAMILY_PLAIN:
+    case WS__NFAMILY:
+        break;
+    }
+}
+
 void ws__fill_run(const struct ws__fill *rule, enum ws__dtype t, uint64_t seed,
-                  void *data, uint64_t begin, uint64_t end)
+                  const struct ws__twist *twist, void *data, uint64_t begin,
+                  uint64_t end)
 {
     double v[WS__FILL_BLOCK];
     size_t bytes = ws__dtype_bytes(t);
@@ -141,6 +236,8 @@ void ws__fill_run(const struct ws__fill *rule, enum ws__dtype t, uint64_t seed,
                                                 : WS__FILL_BLOCK;
 
         block_values(rule, seed, begin, v, n);
+        if (twist)
+            change(rule, seed, twist, begin, v, n);
         ws__dtype_store(t, v, (char *)data + begin * bytes, n);
         begin += n;
     }

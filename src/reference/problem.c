@@ -144,6 +144,7 @@ void ws__ref_request_fill(const struct ws__problem *p,
 
 struct fill_job {
     const struct ws__fill *rule;
+    const struct ws__twist *twist;
     enum ws__dtype dtype;
     uint64_t seed, elements;
     void *data;
@@ -154,19 +155,30 @@ static int fill_blocks(void *user, uint64_t begin, uint64_t end)
     const struct fill_job *j = user;
     uint64_t last = end * WS__FILL_BLOCK;
 
-    ws__fill_run(j->rule, j->dtype, j->seed, j->data, begin * WS__FILL_BLOCK,
+    ws__fill_run(j->rule, j->dtype, j->seed, j->twist, j->data,
+                 begin * WS__FILL_BLOCK,
                  last < j->elements ? last : j->elements);
     return 0;
 }
 
 static int fill_rule(struct ws__problem *p, size_t i,
-                     const struct ws__fill *rule, unsigned threads)
+                     const struct ws__fill *rule, enum ws__family family,
+                     unsigned threads)
 {
     const struct ws__tensor_shape *s = &p->in->shape[i];
-    struct fill_job j = {rule, s->dtype, ws__rng_at(p->seed, i + 1),
-                         s->bytes / ws__dtype_bytes(s->dtype), p->input[i]};
+    uint64_t elements = s->bytes / ws__dtype_bytes(s->dtype);
+    struct ws__twist twist = {.family = family, .elements = elements};
+    struct fill_job j = {.rule = rule,
+                         .dtype = s->dtype,
+                         .seed = ws__rng_at(p->seed, i + 1),
+                         .elements = elements,
+                         .data = p->input[i]};
     uint64_t blocks = (j.elements + WS__FILL_BLOCK - 1) / WS__FILL_BLOCK;
 
+    if (family != WS__FAMILY_PLAIN && ws__family_changes(p->in, i)) {
+        twist.size = ws__family_size(p->in, family, i);
+        j.twist = &twist;
+    }
     /* Below a few blocks a thread costs more than it saves. */
     return ws__parallel_for(p->ctx, blocks < 32 ? 1 : threads, blocks,
                             fill_blocks, &j);
@@ -214,7 +226,7 @@ static int fill_file(struct ws__problem *p, size_t i, const struct ws__input *x,
         goto done;
     }
     if (!s->contiguous)
-        WS_TRY_DONE(fill_rule(p, i, &gaps, threads));
+        WS_TRY_DONE(fill_rule(p, i, &gaps, WS__FAMILY_PLAIN, threads));
     rc = s->contiguous
              ? ws__safetensors_read(f, t, 0, p->input[i], (size_t)t->bytes)
              : read_rows(f, t, s, p->input[i]);
@@ -223,8 +235,8 @@ done:
     return rc;
 }
 
-int ws__problem_fill(struct ws__problem *p, struct ws__reference *r,
-                     uint64_t seed, unsigned threads)
+int ws__problem_fill_family(struct ws__problem *p, struct ws__reference *r,
+                            uint64_t seed, unsigned threads, enum ws__family f)
 {
     const struct ws__workload *w = p->in->workload;
     bool native = false;
@@ -238,8 +250,14 @@ int ws__problem_fill(struct ws__problem *p, struct ws__reference *r,
         rule = ws__workload_fill(p->in->op, w, i);
         native |= rule && rule->kind == WS__FILL_NATIVE;
         WS_TRY(ws__check_stop(p->ctx));
-        WS_TRY(rule ? fill_rule(p, i, rule, threads)
+        WS_TRY(rule ? fill_rule(p, i, rule, f, threads)
                     : fill_file(p, i, &w->input[i], threads));
     }
     return native ? ws__reference_generate(r, p) : 0;
+}
+
+int ws__problem_fill(struct ws__problem *p, struct ws__reference *r,
+                     uint64_t seed, unsigned threads)
+{
+    return ws__problem_fill_family(p, r, seed, threads, WS__FAMILY_PLAIN);
 }

@@ -18,6 +18,11 @@
  * candidate is no finalist any more, a default no default. If both failed the
  * same way, one may have pulled down the other: the default is asked alone.
  *
+ * The best of several is taken, so the interval of each is that of as many
+ * comparisons (Bonferroni), and each pair runs in a process of its own, on
+ * inputs of its own; with it goes the proof: hidden shapes and other families
+ * of values, once a candidate.
+ *
  * If the default has no time, the two best candidates are interleaved with
  * each other (one alone is measured again alone): the best is known then, the
  * speed-up is not, and stays 1.
@@ -177,6 +182,7 @@ static int add_question(struct finals *f, const struct ws__candidate *a,
     struct ws__question q = {.a = *a, .workload = f->workload};
 
     q.effort = WS__CONFIRM;
+    q.want = WS__WANT_PROOF;
     if (b) {
         q.pair = true;
         q.b = *b;
@@ -215,14 +221,14 @@ static const struct ws__answer *answered(const struct ws__pending *p)
     return p->fresh ? NULL : p->ready;
 }
 
+/* n: of so many ratios the best will be taken. */
 static int ratio_of(struct finals *f, const struct ws__trial *a,
                     const struct ws__trial *b, bool paired, uint64_t salt,
-                    struct ws__ratio *r)
+                    size_t n, struct ws__ratio *r)
 {
-    return ws__ratio_bootstrap(f->e->ctx, a->sample_ns, a->nsample,
-                               b->sample_ns, b->nsample,
-                               paired && a->nsample == b->nsample,
-                               f->e->opts->seed ^ salt, r);
+    return ws__ratio_of_many(f->e->ctx, a->sample_ns, a->nsample, b->sample_ns,
+                             b->nsample, paired && a->nsample == b->nsample,
+                             f->e->opts->seed ^ salt, n, r);
 }
 
 /* A pair with the default, judged. */
@@ -266,7 +272,7 @@ static int judge_pairs(struct finals *f, size_t n, struct judged *all,
         if (!is_ok(&a->t[1]))
             continue;
         j->answer = a;
-        WS_TRY(ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, &j->ratio));
+        WS_TRY(ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, n, &j->ratio));
         ++*nall;
     }
     return 0;
@@ -294,7 +300,7 @@ static int challenge(struct finals *f, struct judged *leader,
         rc = answer_all(f, n);
     a = n ? answered(&f->batch[0]) : NULL;
     if (rc >= 0 && a && is_ok(&a->t[0]) && is_ok(&a->t[1]))
-        rc = ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, &r);
+        rc = ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, 1, &r);
     if (a && (!is_ok(&a->t[0]) || r.lo > 1))
         *taken = other;
     if (a && !is_ok(&a->t[0]) && !is_ok(&a->t[1]))
@@ -347,7 +353,7 @@ static int judge_screening(struct finals *f)
             a = f->list[i];
     if (!a)
         return 0;
-    WS_TRY(ratio_of(f, &d->t[0], &a->t[0], false, a->key.lo, &r));
+    WS_TRY(ratio_of(f, &d->t[0], &a->t[0], false, a->key.lo, f->n, &r));
     if (r.lo <= 1)
         return 0;
     f->choice->speedup = r;
@@ -449,7 +455,7 @@ static int judge_two(struct finals *f, const struct ws__answer *a)
     if (!is_ok(&a->t[1])) {
         best = 0;
     } else if (is_ok(&a->t[0])) {
-        WS_TRY(ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, &r));
+        WS_TRY(ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, 1, &r));
         best = r.hi >= 1;
     }
     f->choice->pair_trial_a = a->t[0].id;
@@ -484,6 +490,70 @@ static int without_default(struct finals *f)
     return rc;
 }
 
+/* --- the sanitizer ---------------------------------------------------------
+ */
+
+static bool same(const struct ws__candidate *a, const struct ws__candidate *b)
+{
+    return a->kernel == b->kernel && ws__config_eq(&a->config, &b->config);
+}
+
+/* What a sanitizer said of the candidate, on whichever workload. */
+static const struct ws__answer *find_sanitized(const struct ws__engine *e,
+                                               const struct ws__candidate *c)
+{
+    for (size_t i = 0; i < e->n; i++)
+        if (e->answer[i]->q.want & WS__WANT_SANITIZER &&
+            same(&e->answer[i]->q.a, c))
+            return e->answer[i];
+    return NULL;
+}
+
+/* *a: the answer; NULL if the run is stopped. */
+static int ask_sanitizer(struct finals *f, const struct ws__candidate *c,
+                         const struct ws__answer **a)
+{
+    struct ws__question q = {.a = *c,
+                             .workload = f->workload,
+                             .effort = WS__CONFIRM,
+                             .want = WS__WANT_SANITIZER};
+    int rc = 0;
+
+    *a = find_sanitized(f->e, c);
+    if (*a || f->stopped)
+        return 0;
+    WS_TRY(ws__pending_make(f->e, &q, f->batch, 0));
+    rc = answer_all(f, 1);
+    *a = answered(&f->batch[0]);
+    ws__pending_clear(f->e, f->batch, 1);
+    return rc;
+}
+
+/* A choice with a finding is none: the default stays, unless it is the one. */
+static int sanitize(struct finals *f)
+{
+    struct ws__choice *c = f->choice;
+    const struct ws__answer *a;
+    bool is_default;
+
+    if (!c->have_best)
+        return 0;
+    WS_TRY(ask_sanitizer(f, &c->best.candidate, &a));
+    if (!a || !failed(&a->t[0]))
+        return 0;
+    is_default =
+        c->have_default && same(&c->best.candidate, &c->dflt.candidate);
+    WS_TRY(keep_failure(f, &a->t[0]));
+    c->speedup = (struct ws__ratio){1, 1, 1};
+    c->have_best = c->have_default && !is_default;
+    if (is_default)
+        c->have_default = false;
+    if (!c->have_best)
+        return 0;
+    WS_TRY(keep_trial(f, &c->dflt, &c->best));
+    return sanitize(f);
+}
+
 static int choose(struct finals *f)
 {
     const struct ws__answer *d = f->e->work[f->workload].dflt;
@@ -516,6 +586,8 @@ int ws__engine_confirm(struct ws__engine *e, int stopped,
         f.workload = (uint32_t)w;
         f.choice = &choice[w];
         rc = choose(&f);
+        if (rc >= 0 && e->opts->sanitize)
+            rc = sanitize(&f);
     }
     ws__free(e->ctx, f.list);
     ws__free(e->ctx, f.batch);

@@ -32,7 +32,8 @@ int ws__csv_names(struct ws__csv *c);
 /* Takes the next line that is not empty apart, a cell a column: 1; 0 at the
  * end; WS_EPARSE, WS_ELIMIT. */
 int ws__csv_row(struct ws__csv *c);
-/* WS_EPARSE: what stands in a cell of the line at hand is not what is wanted. */
+/* WS_EPARSE: what stands in a cell of the line at hand is not what is wanted.
+ */
 int ws__csv_bad_cell(struct ws__csv *c, int column, const char *want);
 /* A time above 0 as ns, from text of the cell (all of it, or a part). */
 int ws__csv_time(struct ws__csv *c, int column, double unit, const char *text,

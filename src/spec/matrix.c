@@ -86,8 +86,8 @@ static int read_axes(struct reading *r, int64_t *axis)
             (!ws__csv_axis_value(&r->csv, &op->axis[a], r->axis[a], &axis[a]) ||
              axis[a] < 1))
             return ws__csv_bad_cell(&r->csv, r->axis[a].column,
-                            "an axis is a whole number from 1 "
-                            "on, or a type");
+                                    "an axis is a whole number from 1 "
+                                    "on, or a type");
     }
     return 0;
 }
@@ -180,7 +180,8 @@ static int read_times(struct reading *r, struct row *row)
     if (r->mhz >= 0 && *r->csv.cell[r->mhz] &&
         (!ws__decimal_parse(r->csv.cell[r->mhz], &row->mhz) ||
          !(row->mhz > 0) || row->mhz > 1e5))
-        return ws__csv_bad_cell(&r->csv, r->mhz, "a clock is a number of MHz above 0");
+        return ws__csv_bad_cell(&r->csv, r->mhz,
+                                "a clock is a number of MHz above 0");
     return 0;
 }
 

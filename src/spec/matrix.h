@@ -5,8 +5,9 @@
  * Here the shapes come from the file itself, every pass is kept, and so is
  * what the file says of compiled configs. Columns: the kernel's parameters,
  * the op's axes, a time (as results.h finds it), and if they are there `pass`,
- * `shape` (a name), `src` (a group of shapes), `sm_mhz`, `blocks_per_sm`. Axes `x_1`, `x_2`... without a column are filled from
- * a column `x` with numbers between slashes, in their order.
+ * `shape` (a name), `src` (a group of shapes), `sm_mhz`, `blocks_per_sm`. Axes
+ * `x_1`, `x_2`... without a column are filled from a column `x` with numbers
+ * between slashes, in their order.
  *
  * A row with a parameter that is none of the kernel's is no part of the space.
  */
@@ -39,7 +40,7 @@ struct ws__matrix {
     int64_t pass[WS__MATRIX_PASSES]; /* as numbered in the file */
     size_t npass;
     struct ws__matrix_cell *cell; /* shape * nconfig + config */
-    uint64_t foreign; /* rows of no config of the space, left out */
+    uint64_t foreign;             /* rows of no config of the space, left out */
 };
 
 /* Reads a file; of several rows of a cell and pass the last counts. The kernel

@@ -324,8 +324,8 @@ static int read_build(struct csv *c)
     if (!ws__decimal_parse(text, &build) || !(build >= 0) ||
         !(build * c->build_unit <= 1e18))
         return ws__csv_bad_cell(&c->csv, c->build,
-                        "a time of building is a number, or "
-                        "nothing if it is not known");
+                                "a time of building is a number, or "
+                                "nothing if it is not known");
     c->rd->r.build_ns = (uint64_t)(build * c->build_unit);
     return 0;
 }
@@ -372,9 +372,10 @@ static int read_figures(struct csv *c)
     r->verdict = WS__V_OK;
     if (c->status >= 0 &&
         !ws__results_verdict(c->csv.cell[c->status], &r->verdict))
-        return ws__csv_bad_cell(&c->csv, c->status,
-                        "known are ok and the failures that docs/formats.md "
-                        "lists");
+        return ws__csv_bad_cell(
+            &c->csv, c->status,
+            "known are ok and the failures that docs/formats.md "
+            "lists");
     if (c->build >= 0)
         WS_TRY(read_build(c));
     if (r->verdict != WS__V_OK) {
@@ -386,7 +387,7 @@ static int read_figures(struct csv *c)
     if (c->samples >= 0)
         WS_TRY(read_samples(c));
     return ws__csv_time(&c->csv, c->time, c->time_unit, c->csv.cell[c->time],
-                     &r->figure_ns);
+                        &r->figure_ns);
 }
 
 static void begin_row(struct csv *c)

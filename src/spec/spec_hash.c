@@ -84,6 +84,9 @@ struct ws__hash ws__op_meaning(const struct ws__op *op)
     for (size_t i = 0; i < op->nconstant; i++)
         h = ws__value_meaning(ws__hash_str(h, op->constant[i].name),
                               &op->constant[i].value);
+    for (size_t f = 0; f < WS__NFAMILY; f++)
+        if (op->refused[f])
+            h = ws__hash_u64(ws__hash_str(h, "without"), 2 * f + op->finite[f]);
     return h;
 }
 

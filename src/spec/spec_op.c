@@ -16,7 +16,7 @@
 
 #define OP_KEYS                                                                \
     "op about axes constants inputs inouts outputs require reference "         \
-    "tolerance floor cache workloads definitions"
+    "tolerance values floor cache workloads definitions"
 /* OpenCL devices keep at least this for every buffer, and none needs more. */
 #define MAX_ALIGN 128
 /* A constant is the same number as a double. */
@@ -363,7 +363,8 @@ static int read_tensor(struct ws__load *l, const struct ws__node *n,
     const struct ws__node *c;
     int64_t align = 1;
 
-    WS_TRY(ws__node_keys(l->ctx, n, "shape strides dtype fill align about",
+    WS_TRY(ws__node_keys(l->ctx, n,
+                         "shape strides dtype fill align infinite about",
                          "a tensor"));
     WS_TRY(ws__node_need(l->ctx, n, "dtype", "the tensor", &c));
     WS_TRY(read_tensor_type(l, op, c, t));
@@ -386,6 +387,14 @@ static int read_tensor(struct ws__load *l, const struct ws__node *n,
         }
     }
     t->align = (uint32_t)align;
+    if ((c = ws__node_get(n, "infinite"))) {
+        if (t->role == WS__INPUT) {
+            ws__fail_at(l->ctx, WS_ESPEC, &c->key_loc,
+                        "input '%s' has a word on results", t->name);
+            return ws__hint(l->ctx, "'infinite' is for outputs and inouts");
+        }
+        WS_TRY(ws__node_bool(l->ctx, c, "'infinite'", &t->infinite));
+    }
     if ((c = ws__node_get(n, "about")))
         WS_TRY(ws__node_str(l->ctx, c, "a text", &t->about));
     return 0;
@@ -434,14 +443,12 @@ static int read_require(struct ws__load *l, const struct ws__node *n,
     return 0;
 }
 
-static int read_explicit(struct ws__load *l, const struct ws__node *n,
-                         struct ws__tolerance *t)
+static int read_limits(struct ws__load *l, const struct ws__node *n,
+                       struct ws__tolerance *t)
 {
     static const char *const keys[] = {"atol", "rtol", "ratio"};
     double *const to[] = {&t->atol, &t->rtol, &t->ratio};
 
-    t->kind = WS__TOL_EXPLICIT;
-    t->ratio = 1;
     for (size_t i = 0; i < WS_COUNT(keys); i++) {
         const struct ws__node *c = ws__node_get(n, keys[i]);
 
@@ -457,30 +464,90 @@ static int read_explicit(struct ws__load *l, const struct ws__node *n,
     return 0;
 }
 
+/* A rule of another project: its numbers, over which others may be given. */
+static int read_rule(struct ws__load *l, const struct ws__node *n,
+                     const struct ws__node *rule, struct ws__tolerance *t)
+{
+    const struct ws__node *ratio = ws__node_get(n, "ratio");
+    int word;
+
+    WS_TRY(ws__node_word(l->ctx, rule, "a rule", WS__RULES, &word));
+    *t = ws__tolerance_named(word);
+    if (t->kind == WS__TOL_EXPLICIT && ratio) {
+        ws__fail_at(l->ctx, WS_ESPEC, &ratio->key_loc, "'%s' has no ratio",
+                    t->rule);
+        return ws__hint(l->ctx, "there every element counts; for a share of "
+                                "them give atol, rtol and ratio without rule");
+    }
+    return read_limits(l, n, t);
+}
+
 static int read_tolerance(struct ws__load *l, const struct ws__node *n,
                           const struct ws__scope *scope,
                           struct ws__tolerance *t)
 {
-    const struct ws__node *reduction, *accumulate;
+    const struct ws__node *reduction, *accumulate, *rule;
 
-    WS_TRY(ws__node_keys(l->ctx, n, "reduction accumulate atol rtol ratio",
+    WS_TRY(ws__node_keys(l->ctx, n, "reduction accumulate atol rtol ratio rule",
                          "a tolerance"));
     reduction = ws__node_get(n, "reduction");
     accumulate = ws__node_get(n, "accumulate");
-    if (ws__node_get(n, "atol") || ws__node_get(n, "rtol") ||
+    rule = ws__node_get(n, "rule");
+    if (rule || ws__node_get(n, "atol") || ws__node_get(n, "rtol") ||
         ws__node_get(n, "ratio")) {
         if (reduction || accumulate) {
             ws__node_fail(l->ctx, n, "a tolerance is of two kinds");
             return ws__hint(l->ctx, "give either reduction and accumulate, "
-                                    "or atol, rtol and ratio");
+                                    "or atol, rtol and ratio, or a rule");
         }
-        return read_explicit(l, n, t);
+        if (rule)
+            return read_rule(l, n, rule, t);
+        t->kind = WS__TOL_EXPLICIT;
+        t->ratio = 1;
+        return read_limits(l, n, t);
     }
     if (reduction)
         WS_TRY(ws__node_expr(l->ctx, l->arena, reduction, scope, WS__INT,
                              &t->reduction));
     if (accumulate)
         WS_TRY(read_dtype(l, accumulate, &t->accumulate));
+    return 0;
+}
+
+#define FAMILY_WORD(name, key, text) " " key
+#define FAMILY_WORDS WS__FAMILY_MAP(FAMILY_WORD)
+
+/* "why not", or {finite: why errors are not judged} */
+static int read_refusal(struct ws__load *l, const struct ws__node *n,
+                        struct ws__op *op, enum ws__family f)
+{
+    const struct ws__node *why = n;
+
+    if (n->kind == WS__MAP) {
+        WS_TRY(ws__node_keys(l->ctx, n, "finite", "a family of values"));
+        WS_TRY(ws__node_need(l->ctx, n, "finite", "a family of values", &why));
+        op->finite[f] = true;
+    }
+    return ws__node_printable(l->ctx, why, "why the op takes no such values",
+                              &op->refused[f]);
+}
+
+/* values: {huge: why not}: families that the op does not take. */
+static int read_values(struct ws__load *l, const struct ws__node *n,
+                       struct ws__op *op)
+{
+    WS_TRY(ws__node_keys(l->ctx, n, &FAMILY_WORDS[1], "values"));
+    for (const struct ws__node *c = n->first; c; c = c->next) {
+        enum ws__family f = ws__family_parse(c->key);
+
+        if (f == WS__FAMILY_PLAIN) {
+            ws__fail_at(l->ctx, WS_ESPEC, &c->key_loc,
+                        "'plain' values cannot be refused");
+            return ws__hint(l->ctx, "they are what the op's own fills make: "
+                                    "change those");
+        }
+        WS_TRY(read_refusal(l, c, op, f));
+    }
     return 0;
 }
 
@@ -512,6 +579,8 @@ static int read_tail(struct ws__load *l, const struct ws__node *root,
     op->tolerance.accumulate = WS__DT_F32;
     if ((n = ws__node_get(root, "tolerance")))
         WS_TRY(read_tolerance(l, n, scope, &op->tolerance));
+    if ((n = ws__node_get(root, "values")))
+        WS_TRY(read_values(l, n, op));
     if ((n = ws__node_get(root, "floor")))
         WS_TRY(read_floor(l, n, scope, op));
     if ((n = ws__node_get(root, "cache"))) {

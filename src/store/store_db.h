@@ -13,7 +13,8 @@
 #include "store/store.h"
 
 #define WS__STORE_APPLICATION_ID 0x57536d74 /* "WSmt" */
-#define WS__STORE_FORMAT 3
+#define WS__STORE_FORMAT 4
+#define WS__TEXT_FORMAT 3
 #define WS__STORE_BUSY_MS 5000
 
 /* Kinds: UINT any unsigned integer, enum or bool; F64 double; HASH ws__hash;
@@ -61,7 +62,7 @@
     X(wall_ns, UINT, wall_ns)                                                  \
     X(candidate_hash, HASH, candidate_hash)                                    \
     X(workload_hash, HASH, workload_hash)                                      \
-    WS__TRIAL_COLUMNS_3(X)
+    WS__TRIAL_COLUMNS_3(X) WS__TRIAL_COLUMNS_4(X)
 
 /* Of format 3; older rows have zeros there. */
 #define WS__TRIAL_COLUMNS_3(X)                                                 \
@@ -69,6 +70,19 @@
     X(mhz, UINT, mhz)                                                          \
     X(slowed, UINT, slowed)                                                    \
     X(kept_slowed, UINT, kept_slowed)
+/* Of format 4. */
+#define WS__TRIAL_COLUMNS_4(X)                                                 \
+    X(gates, UINT, gates)                                                      \
+    X(filter_ns, UINT, gate_ns[WS__GATE_FILTER])                               \
+    X(compile_ns, UINT, gate_ns[WS__GATE_BUILD])                               \
+    X(result_ns, UINT, gate_ns[WS__GATE_RESULT])                               \
+    X(timed_ns, UINT, gate_ns[WS__GATE_TIMED])                                 \
+    X(state_ns, UINT, gate_ns[WS__GATE_STATE])                                 \
+    X(floor_ns, UINT, gate_ns[WS__GATE_FLOOR])                                 \
+    X(values_ns, UINT, gate_ns[WS__GATE_VALUES])                               \
+    X(shapes_ns, UINT, gate_ns[WS__GATE_SHAPES])                               \
+    X(sanitizer_ns, UINT, gate_ns[WS__GATE_SANITIZER])                         \
+    X(again_ns, UINT, gate_ns[WS__GATE_AGAIN])
 
 #define WS__QUESTION_COLUMNS(X)                                                \
     X(id, UINT, id)                                                            \
@@ -144,7 +158,8 @@ struct ws__column {
 /* The lists as tables, for code that walks them. */
 struct ws__columns {
     const struct ws__column *at;
-    size_t n, first; /* first: as many as format 1 had; the rest is later */
+    size_t n;
+    size_t upto[WS__TEXT_FORMAT]; /* as many as text of format i + 1 has */
 };
 extern const struct ws__columns ws__trial_columns, ws__question_columns,
     ws__run_columns, ws__identity_columns;

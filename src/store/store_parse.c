@@ -305,7 +305,7 @@ static int take_columns(const struct line *l, json_t *obj,
                         const struct ws__columns *c, const char *also,
                         void *row)
 {
-    size_t n = l->format < WS__TEXT_FORMAT ? c->first : c->n;
+    size_t n = c->upto[l->format - 1];
     const char *key;
     json_t *v;
 

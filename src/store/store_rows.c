@@ -36,16 +36,22 @@ static const struct ws__column identity_column[] = {
     WS__IDENTITY_COLUMNS(COLUMN_I)};
 
 #define ONE(name, kind, field) +1
-#define LATER (0 WS__TRIAL_COLUMNS_3(ONE))
-#define COLUMNS(list, later)                                                   \
+#define ADDED_3 (0 WS__TRIAL_COLUMNS_3(ONE))
+#define ADDED_4 (0 WS__TRIAL_COLUMNS_4(ONE))
+#define COLUMNS(list, by_2, by_3)                                              \
     {                                                                          \
-        list, WS_COUNT(list), WS_COUNT(list) - (later)                         \
+        list, WS_COUNT(list),                                                  \
+        {                                                                      \
+            WS_COUNT(list) - (by_2) - (by_3), WS_COUNT(list) - (by_3),         \
+                WS_COUNT(list)                                                 \
+        }                                                                      \
     }
 
-const struct ws__columns ws__trial_columns = COLUMNS(trial_column, LATER);
-const struct ws__columns ws__question_columns = COLUMNS(question_column, 0);
-const struct ws__columns ws__run_columns = COLUMNS(run_column, 0);
-const struct ws__columns ws__identity_columns = COLUMNS(identity_column, 0);
+const struct ws__columns ws__trial_columns =
+    COLUMNS(trial_column, ADDED_3, ADDED_4);
+const struct ws__columns ws__question_columns = COLUMNS(question_column, 0, 0);
+const struct ws__columns ws__run_columns = COLUMNS(run_column, 0, 0);
+const struct ws__columns ws__identity_columns = COLUMNS(identity_column, 0, 0);
 
 /* --- scalars ------------------------------------------------------------- */
 
@@ -171,12 +177,13 @@ static uint64_t sum_row(struct ws__hash h, const struct ws__column *c, size_t n,
 static uint64_t trial_sum(struct ws__hash keys, const struct ws__trial *t)
 {
     const struct ws__columns *c = &ws__trial_columns;
-    size_t n = c->first;
+    size_t format = 0;
 
-    for (size_t i = c->first; i < c->n; i++)
+    for (size_t i = c->upto[0]; i < c->n; i++)
         if (load_uint((const char *)t + c->at[i].off, c->at[i].size))
-            n = c->n;
-    return sum_row(keys, c->at, n, t);
+            while (i >= c->upto[format])
+                format++;
+    return sum_row(keys, c->at, c->upto[format], t);
 }
 
 /* --- writing ------------------------------------------------------------- */

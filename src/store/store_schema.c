@@ -17,6 +17,8 @@
 #define STR_(x) #x
 #define STR(x) STR_(x)
 
+#define COLUMN(name, kind, field) " " #name " INTEGER NOT NULL,"
+#define COLUMN(name, kind, field) " " #name " INTEGER NOT NULL,"
 static const char tables[] =
     "CREATE TABLE identity("
     " id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE,"
@@ -74,25 +76,28 @@ static const char tables[] =
     " shared_bytes INTEGER NOT NULL, private_bytes INTEGER NOT NULL,"
     " max_threads INTEGER NOT NULL, binary_hash BLOB NOT NULL,"
     " blocks_per_unit INTEGER NOT NULL, mhz INTEGER NOT NULL,"
-    " slowed INTEGER NOT NULL, kept_slowed INTEGER NOT NULL,"
-    " wrong_tensor INTEGER NOT NULL, wrong_bad INTEGER NOT NULL,"
-    " wrong_total INTEGER NOT NULL, wrong_nan INTEGER NOT NULL,"
-    " wrong_unwritten INTEGER NOT NULL, wrong_max_abs REAL NOT NULL,"
-    " wrong_max_rel REAL NOT NULL, wrong_rms_err REAL NOT NULL,"
-    " wrong_rms_ref REAL NOT NULL, wrong_worst INTEGER NOT NULL,"
-    " wrong_first INTEGER NOT NULL, wrong_worst_got REAL NOT NULL,"
-    " wrong_worst_want REAL NOT NULL, wrong_first_got REAL NOT NULL,"
-    " wrong_first_want REAL NOT NULL, wrong_allowed REAL NOT NULL,"
-    " sum INTEGER NOT NULL,"
-    " UNIQUE(run, question, part));"
+    " slowed INTEGER NOT NULL, kept_slowed INTEGER NOT "
+    "NULL," WS__TRIAL_COLUMNS_4(
+        COLUMN) " wrong_tensor INTEGER NOT NULL, wrong_bad INTEGER NOT NULL,"
+                " wrong_total INTEGER NOT NULL, wrong_nan INTEGER NOT NULL,"
+                " wrong_unwritten INTEGER NOT NULL, wrong_max_abs REAL NOT "
+                "NULL,"
+                " wrong_max_rel REAL NOT NULL, wrong_rms_err REAL NOT NULL,"
+                " wrong_rms_ref REAL NOT NULL, wrong_worst INTEGER NOT NULL,"
+                " wrong_first INTEGER NOT NULL, wrong_worst_got REAL NOT NULL,"
+                " wrong_worst_want REAL NOT NULL, wrong_first_got REAL NOT "
+                "NULL,"
+                " wrong_first_want REAL NOT NULL, wrong_allowed REAL NOT NULL,"
+                " sum INTEGER NOT NULL,"
+                " UNIQUE(run, question, part));"
 
-    "CREATE INDEX trial_by_content"
-    " ON trial(candidate_hash, workload_hash, effort);"
+                "CREATE INDEX trial_by_content"
+                " ON trial(candidate_hash, workload_hash, effort);"
 
-    "PRAGMA application_id = " STR(
-        WS__STORE_APPLICATION_ID) ";"
-                                  "PRAGMA user_version = " STR(
-                                      WS__STORE_FORMAT);
+                "PRAGMA application_id = " STR(
+                    WS__STORE_APPLICATION_ID) ";"
+                                              "PRAGMA user_version = " STR(
+                                                  WS__STORE_FORMAT);
 
 /* What the file says that it is. */
 struct stamp {

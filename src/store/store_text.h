@@ -9,7 +9,6 @@
 
 #include "store/store_db.h"
 
-#define WS__TEXT_FORMAT 2
 /* Larger numbers are written as texts: most readers of JSON round them. */
 #define WS__TEXT_WHOLE_MAX ((uint64_t)1 << 53)
 

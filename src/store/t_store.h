@@ -137,6 +137,9 @@ static inline void t_trial(struct ws_ctx *ctx, uint64_t i, size_t nsample,
     t->mhz = UINT32_MAX - 1;
     t->slowed = (uint32_t)i + 1;
     t->kept_slowed = 5;
+    t->gates = (uint32_t)(i * 0x55a4b & 0xfffff);
+    for (size_t g = 0; g < WS__NGATE; g++)
+        t->gate_ns[g] = i * 100 + g + 1;
     t->spent_ns = i * 1000;
     t->wall_ns = UINT64_C(1700000000000000000) + i;
     t->candidate_hash = (struct ws__hash){i, 100};

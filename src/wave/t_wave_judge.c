@@ -7,9 +7,6 @@
 
 #include "wave/wave_judge.h"
 
-static struct ws_ctx *ctx;
-static struct t_wave t;
-
 /* All that a judgement reads. */
 struct input {
     double log_ns[T_SHAPES * T_CONFIGS], clock[T_SHAPES * T_CONFIGS];
@@ -19,20 +16,6 @@ struct input {
     struct ws__judge_data d;
 };
 static struct input in;
-
-static int setup(void **state)
-{
-    (void)state;
-    ctx = t_ctx(NULL);
-    return ctx ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ws_ctx_free(ctx);
-    return 0;
-}
 
 /* Groups of three shapes; each pass has its own noise. */
 static int make_input(void **state)
@@ -328,6 +311,116 @@ static void only_fit_passes_are_fitted(void **state)
     }
 }
 
+/* --- cells without a time ------------------------------------------------- */
+
+/* Config 4 and the macro config of 5 and 11 are timed nowhere. */
+static bool never_timed(size_t config)
+{
+    return config == 4 || config == 5 || config == 11;
+}
+
+/* Others on two shapes of three. */
+static bool is_timed(size_t shape, size_t config)
+{
+    return !never_timed(config) && (shape + 2 * config) % 3;
+}
+
+/* Fit passes lack times; first pass and truth have them. */
+static void forget_times(void)
+{
+    for (size_t i = 0; i < T_SHAPES; i++)
+        for (size_t j = 0; j < T_CONFIGS; j++)
+            if (!is_timed(i, j))
+                in.log_ns[i * T_CONFIGS + j] = in.clock[i * T_CONFIGS + j] = 0;
+}
+
+static void is_finite(const struct ws__judge_result *r)
+{
+    const double v[] = {r->mean_best_over_chosen,
+                        r->regret_mean,
+                        r->regret_p95,
+                        r->regret_worst,
+                        r->within_5pct,
+                        r->below_default,
+                        r->below_default_worst,
+                        r->below_margin,
+                        r->left_default,
+                        r->top3_mean_best_over_chosen,
+                        r->error_median,
+                        r->error_p95};
+
+    for (size_t i = 0; i < WS_COUNT(v); i++)
+        if (!isfinite(v[i]) || v[i] < 0)
+            fail_msg("figure %zu is %f", i, v[i]);
+    assert_true(r->mean_best_over_chosen > 0);
+}
+
+/* Choices are those where the cells without a time could not be bought. */
+static void no_time_is_no_knowledge(void **state)
+{
+    for (int m = WS__JUDGE_BILINEAR; m <= WS__JUDGE_SINGLE; m++)
+        for (uint64_t seed = 1; seed <= 20; seed++) {
+            struct ws__judge_opts o = {.method = (enum ws__judge_method)m,
+                                       .share = 1,
+                                       .held = .4,
+                                       .seed = seed};
+            uint32_t chosen[T_SHAPES], without[T_SHAPES];
+            struct ws__judge_result r;
+
+            make_input(state);
+            forget_times();
+            r = judge(o, chosen);
+            is_finite(&r);
+            assert_int_equal(r.cells, r.pairs); /* it costs as much */
+            for (size_t i = 0; i < T_SHAPES; i++)
+                for (size_t j = 0; chosen[i] == UINT32_MAX && j < T_CONFIGS;
+                     j++)
+                    if (!is_timed(i, j))
+                        t.pair[i * T_CONFIGS + j].feasible = false;
+            r = judge(o, without);
+            assert_true(r.cells < 12 * T_CONFIGS);
+            for (size_t i = 0; i < T_SHAPES; i++)
+                assert_false(never_timed(chosen[i]));
+            /* The nearest of two buckets that are equally near is another in
+             * another order of buying. */
+            if (m != WS__JUDGE_BILINEAR)
+                assert_memory_equal(chosen, without, sizeof(chosen));
+        }
+}
+
+/* Whatever the budget, also where nothing at all has a time. */
+static void no_time_is_survived(void **state)
+{
+    static const double share[] = {0, .02, .1, .3, 1};
+
+    (void)state;
+    for (int times = 1; times >= 0; times--) {
+        forget_times();
+        if (!times)
+            memset(in.log_ns, 0, sizeof(in.log_ns));
+        for (int m = WS__JUDGE_BILINEAR; m <= WS__JUDGE_RANDOM; m++)
+            for (size_t i = 0; i < WS_COUNT(share); i++) {
+                struct ws__judge_result r =
+                    judge((struct ws__judge_opts){.method =
+                                                      (enum ws__judge_method)m,
+                                                  .share = share[i],
+                                                  .held = .4,
+                                                  .seed = 2},
+                          NULL);
+
+                is_finite(&r);
+                assert_int_equal(r.held_shapes, 12);
+                if (m == WS__JUDGE_RANDOM)
+                    assert_int_equal(r.cells, 0);
+                /* Nothing is known, so nothing is predicted. */
+                if (!times)
+                    is_near(r.error_p95, 0);
+            }
+    }
+}
+
+/* --- the model ------------------------------------------------------------ */
+
 static void more_is_better(void **state)
 {
     double error[2];
@@ -383,6 +476,8 @@ int main(void)
         CASE(held_times_do_not_matter),
         CASE(fit_times_do_matter),
         CASE(only_fit_passes_are_fitted),
+        CASE(no_time_is_no_knowledge),
+        CASE(no_time_is_survived),
         CASE(more_is_better),
         CASE(allocations_fail),
     };

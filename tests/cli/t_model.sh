@@ -70,6 +70,40 @@ expect "a method without a model" 2 "${explain[@]}" --method single
 expect "a budget that is none" 2 "${eval[@]}" --budget 200%
 expect "a pass that is not there" 2 "${eval[@]}" --truth-pass 9
 check "those that are" err_has "3 passes"
+
+passes() { # N: the first pass of the matrix N times, each 3% slower than the one before
+    gzip -dc $d | awk -F, -v OFS=, -v n="$1" 'NR == 1 {
+            for (i = 1; i <= NF; i++) at[$i] = i
+            print
+        }
+        NR > 1 && $at["pass"] == 1 {
+            ns = $at["median_us"]
+            for (p = 1; p <= n; p++) {
+                $at["pass"] = p
+                $at["median_us"] = ns * 1.03 ^ p
+                print
+            }
+        }' >"$tmp/passes$1.csv"
+}
+listed() { seq -s , "$1" | tr -d '\n'; } # 1,2,...,N
+passes 16
+passes 17
+many=("$ws" model eval --space $s --data "$tmp/passes16.csv" --truth-pass 16 --seeds 1)
+expect "fifteen passes" 0 "${many[@]}" --fit-pass "$(listed 15)" --json
+cp "$tmp/out" "$tmp/fifteen"
+expect "sixteen passes, all listed" 0 "${many[@]}" --fit-pass "$(listed 16)" --json
+if command -v python3 >/dev/null; then
+    check "the last of them counts" python3 - "$tmp/fifteen" "$tmp/out" <<'PY'
+import json, sys
+a, b = (json.load(open(f)) for f in sys.argv[1:])
+assert a["cells"] == b["cells"] > 0
+assert abs(a["error_median"] - b["error_median"]) > 1e-4, (a["error_median"], b["error_median"])
+PY
+fi
+expect "seventeen listed" 2 "${many[@]}" --fit-pass "$(listed 17)"
+check "the one too many is named" err_has "'17'"
+expect "a matrix of seventeen" 2 "$ws" model eval --space $s --data "$tmp/passes17.csv" --fit-pass 1 --truth-pass 2
+check "is too much, and where" grep -q 'passes17\.csv:18: more than 16 passes' "$tmp/err"
 expect "a sheet that is none" 2 "${eval[@]}" --sheet z80
 expect "a config without a shape" 2 "${explain[@]}" --config bm=64
 expect "a config that cannot be" 2 "${explain[@]}" --shape $shape --config bn=128,stages=4

@@ -41,8 +41,8 @@ bad() { # NAME SED-SCRIPT WORDS
 bad "a key that is none" 's/mhz/ghz/' "bad.yaml:3:1: "
 bad "a missing figure" '/units/d' "the sheet has no 'units'"
 bad "a figure in another unit" 's/^mhz.*/mhz: 1980000000/' "bad.yaml:3:6: 'mhz' of a device is not 1980000000"
-bad "no number" 's/^units.*/units: many/' "bad.yaml:2:8: "
-bad "no map" '1,$d; $a- 1' "bad.yaml"
+bad "no number" 's/^units.*/units: many/' "bad.yaml:2:8: 'many' is not a number"
+bad "no map" '1!d; s/.*/- 1/' "bad.yaml:1:1: this is a list"
 expect "a file that is not there" 2 "${eval0[@]}" --sheet "$tmp/none.yaml"
 expect "a sheet that does not exist" 2 "${xfer[@]}" --to-sheet b300
 check "it is named" err_has "no data sheet of 'b300'"

@@ -7,7 +7,7 @@
 #
 # PARTS: gemm, attn (both); BUDGET: of a tune (150s); LIMIT: of timing every
 # config (400, seconds).
-set -u
+set -uo pipefail
 [ $# -ge 3 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 2; }
 build=$1 out=$2 data=$3 dev=${4:-cuda:0}
 . tests/gpu/lib.sh

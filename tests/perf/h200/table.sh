@@ -6,7 +6,7 @@
 #   tests/perf/h200/table.sh [PATH/wavesmith]
 #
 # KERNELS, METHODS, BUDGETS, SEEDS: less of it.
-set -eu
+set -euo pipefail
 cd "$(dirname "$0")/../../.."
 tool=${1:-build/gcc/wavesmith}
 kernels=${KERNELS:-gemm attn moe}

@@ -1,0 +1,49 @@
+/*
+ * family.c: families of values, by name, and whether an op takes them.
+ *
+ * A kernel that is right on one distribution may rest on it: all values of one
+ * sign, none zero, none large. The families are the distributions on which it
+ * must be right as well. An op says in its file which of them it cannot be
+ * asked for, and why.
+ */
+#include "core/op.h"
+
+#include "base/banned.h"
+
+static const struct {
+    const char *key, *text;
+} families[] = {
+#define WS_X(name, key, text) [WS__FAMILY_##name] = {key, text},
+    WS__FAMILY_MAP(WS_X)
+#undef WS_X
+};
+
+const char *ws__family_key(enum ws__family f)
+{
+    return (size_t)f < WS_COUNT(families) ? families[f].key : "unknown";
+}
+
+const char *ws__family_text(enum ws__family f)
+{
+    return (size_t)f < WS_COUNT(families) ? families[f].text : "unknown";
+}
+
+enum ws__family ws__family_parse(const char *key)
+{
+    size_t f = 0;
+
+    while (f < WS_COUNT(families) && strcmp(families[f].key, key) != 0)
+        f++;
+    return (enum ws__family)f;
+}
+
+const char *ws__family_refused(const struct ws__op *op, enum ws__family f)
+{
+    return (size_t)f < WS_COUNT(families) ? op->refused[f]
+                                          : "there are no such values";
+}
+
+bool ws__family_finite(const struct ws__op *op, enum ws__family f)
+{
+    return (size_t)f < WS_COUNT(families) && op->finite[f];
+}

@@ -1,0 +1,316 @@
+/*
+ * measure_proof.c: what takes too long for every candidate.
+ *
+ * A candidate that is about to be chosen is run on shapes that nobody asked
+ * for and on other families of values, in a session of its own: another
+ * process at the device, another reference, other seeds. What was found holds
+ * for the kernel and the config, whatever the workload: the next question
+ * about them has the answer.
+ *
+ * Shapes are drawn when the session is opened, after the candidate was
+ * compiled; of those that its constraints allow the cheapest, the dearest and
+ * the one between are taken. The families run on the one between, or on a
+ * workload of the user's if the candidate takes no other shape.
+ */
+#include "measure/measure_int.h"
+
+#include "base/clock.h"
+
+#include "base/banned.h"
+
+#define SHAPES 3 /* of a candidate */
+
+struct proven {
+    uint32_t kernel;
+    struct ws__config config;
+    enum ws__verdict verdict;
+    char *reason; /* NULL: OK */
+    uint32_t gates;
+};
+
+struct ws__proof {
+    struct ws__measure *m; /* the session */
+    struct ws__hidden hidden;
+    struct ws__workload *workload; /* hidden ones, then those of the user */
+    size_t nworkload;
+    struct proven *list;
+    size_t n, cap;
+};
+
+/* --- the session -----------------------------------------------------------
+ */
+
+static int open_session(struct ws__measure *m, struct ws__proof *p)
+{
+    struct ws__measure_opts opts = m->opts;
+    uint64_t seed = ws__hash_u64((struct ws__hash){7, 0}, m->opts.seed).lo;
+
+    WS_TRY(ws__hidden_shapes(m, seed, &p->hidden));
+    p->nworkload = p->hidden.n + m->nworkload;
+    p->workload = ws__alloc(m->ctx, p->nworkload, sizeof(*p->workload));
+    if (!p->workload)
+        return WS_ENOMEM;
+    memcpy(p->workload, p->hidden.shape,
+           p->hidden.n * sizeof(*p->hidden.shape));
+    memcpy(p->workload + p->hidden.n, m->workload,
+           m->nworkload * sizeof(*m->workload));
+    opts.device = m->device_name;
+    opts.builders = 1;
+    opts.seed = seed >> 1;
+    opts.inner = true;
+    return ws__measure_open_with(m->ctx, &m->deps, m->op, m->kernel, m->nkernel,
+                                 p->workload, p->nworkload, &opts, &p->m);
+}
+
+void ws__proof_close(struct ws_ctx *ctx, struct ws__proof *p)
+{
+    if (!p)
+        return;
+    ws__measure_close(p->m);
+    for (size_t i = 0; i < p->n; i++)
+        ws__free(ctx, p->list[i].reason);
+    ws__free(ctx, p->list);
+    ws__free(ctx, p->workload);
+    ws__free(ctx, p);
+}
+
+static int ready(struct ws__measure *m)
+{
+    struct ws__proof *p;
+    int rc;
+
+    if (m->proof)
+        return 0;
+    p = ws__alloc(m->ctx, 1, sizeof(*p));
+    if (!p)
+        return WS_ENOMEM;
+    rc = open_session(m, p);
+    if (rc < 0)
+        ws__proof_close(m->ctx, p);
+    else
+        m->proof = p;
+    return rc;
+}
+
+static struct proven *find(const struct ws__proof *p,
+                           const struct ws__candidate *c)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (p->list[i].kernel == c->kernel &&
+            ws__config_eq(&p->list[i].config, &c->config))
+            return &p->list[i];
+    return NULL;
+}
+
+/* --- one run ---------------------------------------------------------------
+ */
+
+/* Why it is not right there goes into the trial, with the words before. */
+static int blame(struct ws__measure *m, struct ws__subject *s,
+                 const struct ws__workload *w, const struct ws__trial *t,
+                 const char *words)
+{
+    struct ws__buf b;
+    int rc;
+
+    ws__buf_init(&b, m->ctx, 1000);
+    for (size_t a = 0; a < m->op->naxis; a++) {
+        const struct ws__axis *x = &m->op->axis[a];
+
+        if (x->kind == WS__AXIS_TYPE)
+            ws__buf_printf(&b, "%s%s=%s", b.len ? "," : "", x->name,
+                           ws__dtype_name((enum ws__dtype)w->axis[a]));
+        else if (x->kind == WS__AXIS_VAR)
+            ws__buf_printf(&b, "%s%s=%lld", b.len ? "," : "", x->name,
+                           (long long)w->axis[a]);
+    }
+    rc = b.failed;
+    s->t->verdict = t->verdict;
+    s->t->mismatch = t->mismatch;
+    if (!rc)
+        rc = ws__trial_set_reason(m->ctx, s->t, "%s (%s): %s", words,
+                                  b.data ? b.data : "",
+                                  t->reason ? t->reason : "");
+    ws__buf_free(&b);
+    return rc;
+}
+
+/* The candidate on one workload of the session. */
+static int run_on(struct ws__measure *m, struct ws__subject *s, size_t at,
+                  enum ws__family f, const char *words)
+{
+    struct ws__proof *p = m->proof;
+    struct ws__question q = {.id = 1,
+                             .a = s->t->candidate,
+                             .workload = (uint32_t)at,
+                             .want = WS__WANT_BUILD | WS__WANT_VERDICT,
+                             .effort = WS__NORMAL};
+    struct ws__trial t;
+    int rc;
+
+    memset(&t, 0, sizeof(t));
+    p->m->family = f;
+    rc = ws__measure_answer(p->m, &q, &t);
+    p->m->family = WS__FAMILY_PLAIN;
+    if (rc >= 0 && t.verdict != WS__V_OK)
+        rc = blame(m, s, &p->workload[at], &t, words);
+    ws__trial_clear(m->ctx, &t);
+    return rc;
+}
+
+/* --- gates -----------------------------------------------------------------
+ */
+
+/* Those of the session's workloads that the candidate can run on. */
+static int find_fitting(struct ws__measure *m, const struct ws__candidate *c,
+                        size_t *at, size_t *nhidden, size_t *n)
+{
+    struct ws__proof *p = m->proof;
+    char reason[256];
+
+    *n = *nhidden = 0;
+    for (size_t i = 0; i < p->nworkload; i++) {
+        int rc = ws__measure_fits(p->m, c, (uint32_t)i, reason);
+
+        WS_TRY(rc);
+        if (!rc)
+            continue;
+        at[(*n)++] = i;
+        *nhidden += i < p->hidden.n;
+    }
+    return 0;
+}
+
+int ws__proof_workload(struct ws__measure *m, const struct ws__candidate *c,
+                       const struct ws__workload **out)
+{
+    size_t *at, nhidden, n;
+    int rc;
+
+    *out = NULL;
+    WS_TRY(ready(m));
+    at = ws__alloc(m->ctx, m->proof->nworkload, sizeof(*at));
+    if (!at)
+        return WS_ENOMEM;
+    rc = find_fitting(m, c, at, &nhidden, &n);
+    if (rc >= 0 && n)
+        *out = &m->proof->workload[at[nhidden / 2]];
+    ws__free(m->ctx, at);
+    return rc;
+}
+
+static int on_shapes(struct ws__measure *m, struct ws__subject *s,
+                     const size_t *at, size_t n)
+{
+    const size_t pick[SHAPES] = {0, n - 1, n / 2};
+    uint64_t start = ws__now_ns();
+
+    if (!n) {
+        ws__gate_note(s->t, WS__GATE_SHAPES, WS__GATE_ABSENT, 0);
+        return 0;
+    }
+    for (size_t i = 0; i < SHAPES && i < n && s->t->verdict == WS__V_OK; i++)
+        WS_TRY(run_on(m, s, at[pick[i]], WS__FAMILY_PLAIN,
+                      "right on the shapes asked for, not on another"));
+    ws__measure_gate(s, 1, WS__GATE_SHAPES, start);
+    return 0;
+}
+
+static int on_values(struct ws__measure *m, struct ws__subject *s, size_t at)
+{
+    uint64_t start = ws__now_ns();
+    char words[200];
+
+    for (int f = WS__FAMILY_PLAIN + 1;
+         f < WS__NFAMILY && s->t->verdict == WS__V_OK; f++) {
+        if (ws__family_refused(m->op, (enum ws__family)f) &&
+            !ws__family_finite(m->op, (enum ws__family)f))
+            continue;
+        snprintf(words, sizeof(words),
+                 "right on the op's values, not on '%s' (%s)",
+                 ws__family_key((enum ws__family)f),
+                 ws__family_text((enum ws__family)f));
+        WS_TRY(run_on(m, s, at, (enum ws__family)f, words));
+    }
+    ws__measure_gate(s, 1, WS__GATE_VALUES, start);
+    return 0;
+}
+
+static int prove(struct ws__measure *m, struct ws__subject *s)
+{
+    struct ws__proof *p = m->proof;
+    size_t *at = ws__alloc(m->ctx, p->nworkload, sizeof(*at)), nhidden, n;
+    int rc = WS_ENOMEM;
+
+    if (at)
+        rc = find_fitting(m, &s->t->candidate, at, &nhidden, &n);
+    if (rc >= 0)
+        rc = on_shapes(m, s, at, nhidden);
+    if (rc >= 0 && s->t->verdict == WS__V_OK && n && m->deps.problem_family)
+        rc = on_values(m, s, at[nhidden / 2]);
+    else if (rc >= 0 && s->t->verdict == WS__V_OK)
+        ws__gate_note(s->t, WS__GATE_VALUES, WS__GATE_ABSENT, 0);
+    ws__free(m->ctx, at);
+    return rc;
+}
+
+/* --- what is known ---------------------------------------------------------
+ */
+
+static const enum ws__gate ours[] = {WS__GATE_SHAPES, WS__GATE_VALUES};
+
+static int keep(struct ws__measure *m, const struct ws__subject *s)
+{
+    struct ws__proof *p = m->proof;
+    struct proven *x;
+
+    if (p->n == p->cap) {
+        void *list = p->list;
+
+        WS_TRY(ws__grow(m->ctx, &list, &p->cap, p->n + 1, sizeof(*p->list)));
+        p->list = list;
+    }
+    x = &p->list[p->n];
+    memset(x, 0, sizeof(*x));
+    x->kernel = s->t->candidate.kernel;
+    x->config = s->t->candidate.config;
+    x->verdict = s->t->verdict;
+    x->gates = s->t->gates;
+    if (s->t->reason) {
+        x->reason = ws__strdup(m->ctx, s->t->reason);
+        if (!x->reason)
+            return WS_ENOMEM;
+    }
+    p->n++;
+    return 0;
+}
+
+static int apply(struct ws__measure *m, struct ws__subject *s,
+                 const struct proven *x)
+{
+    for (size_t i = 0; i < WS_COUNT(ours); i++)
+        ws__gate_note(s->t, ours[i],
+                      (enum ws__gate_end)(x->gates >> (2 * ours[i]) & 3), 0);
+    s->t->verdict = x->verdict;
+    return x->reason ? ws__trial_set_reason(m->ctx, s->t, "%s", x->reason) : 0;
+}
+
+int ws__measure_prove(struct ws__measure *m, struct ws__subject *s)
+{
+    const struct proven *x;
+
+    if (s->t->verdict != WS__V_OK)
+        return 0;
+    if (m->ordered) { /* two sessions would mix their operations */
+        for (size_t i = 0; i < WS_COUNT(ours); i++)
+            ws__gate_note(s->t, ours[i], WS__GATE_ABSENT, 0);
+        return 0;
+    }
+    WS_TRY(ready(m));
+    s->t->did |= WS__WANT_PROOF;
+    x = find(m->proof, &s->t->candidate);
+    if (x)
+        return apply(m, s, x);
+    WS_TRY(prove(m, s));
+    return keep(m, s);
+}
