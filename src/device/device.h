@@ -229,12 +229,14 @@ struct ws__device_ops {
      * of a member that cannot. */
     int (*describe)(void *dev, const struct ws__build *b,
                     struct ws__entry_info **list, size_t *n);
-    /* Counts while each launch of the sequence runs, on its own, after restores
-     * and fills and (flush_bytes > 0) with an emptied cache before the first
-     * pass. value[launch * n + i] of metric[i], in the metric's base unit; NaN
-     * if it is missing. *passes: how often each launch ran; a candidate's
-     * failure is as of run. WS_ENOTSUP: no counters here, with the reason.
-     * Optional. */
+    /* Counts while each launch of the sequence runs, on its own. If that takes
+     * several passes, all of the sequence runs again for each; before each come
+     * restores and fills, and an emptied cache (flush_bytes > 0) or else a run
+     * of the sequence that is not counted. value[launch * n + i] of metric[i],
+     * in the metric's base unit; NaN if it is missing; all of them are set,
+     * also on failure. *passes: 0 if no metric can be had. A candidate's
+     * failure is as of run; WS_ENOTSUP: no counters here, with the reason;
+     * WS_EDEVICE: they fail. Plain timing afterwards is as before. Optional. */
     int (*count)(void *dev, const struct ws__dev_seq *seq, uint64_t flush_bytes,
                  const char *const *metric, size_t n, double *value,
                  uint32_t *passes);

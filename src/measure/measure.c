@@ -397,6 +397,8 @@ static int judge_in_turn(struct ws__measure *m, struct ws__subject *s, size_t n,
         s[i].t->did |= WS__WANT_VERDICT;
         right = right && s[i].t->verdict == WS__V_OK;
     }
+    if (right && m->count && m->gen == gen)
+        return ws__measure_count_now(m, b, s);
     if (!right || !(q->want & WS__WANT_TIME))
         return 0;
     for (size_t i = 0; i < n; i++)

@@ -68,16 +68,23 @@ bool ws__measure_can_sanitize(const struct ws__measure *m);
  * of the run's seed; of several launches one after the other. */
 struct ws__counts_of {
     enum ws__verdict verdict; /* not OK: nothing was counted */
-    char *reason;             /* of the verdict; or why nothing is counted */
+    char *reason;             /* of the verdict; or why nothing is counted, and
+                                 what to do */
     struct ws__resources res;
     struct ws__hash candidate, source; /* as in a trial; of the final source */
-    enum ws__cache_mode cache;         /* counted so, if passes is 1 */
+    enum ws__cache_mode cache; /* before each pass: emptied, or as one run of
+                                  the candidate leaves it */
     size_t nlaunch, nmetric;
-    struct ws__plan_launch *launch; /* as launched */
+    struct ws__plan_launch *launch; /* as launched; entries and files belong to
+                                       the kernel. NULL: it is not right */
     double *value;   /* launch * nmetric + metric; NaN: missing; NULL: the
                         device has no counters, or may not be asked */
-    uint32_t passes; /* how often each launch ran */
+    uint32_t passes; /* how often each launch was counted; 0: no metric of the
+                        list can be had */
 };
+/* metric: names as the device knows them. n 0: only the verdict and the
+ * launches. 0, also if nothing could be counted; negative as an answer. *out is
+ * ws__counts_clear'd by the caller. Not to be called beside an answer. */
 int ws__measure_count(struct ws__measure *m, const struct ws__candidate *c,
                       uint32_t workload, const char *const *metric, size_t n,
                       struct ws__counts_of *out);

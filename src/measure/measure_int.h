@@ -163,6 +163,8 @@ struct ws__hidden {
 };
 struct ws__proof;
 
+struct ws__count_wish; /* measure_count.c */
+
 struct ws__measure {
     struct ws_ctx *ctx;
     struct ws__measure_deps deps;
@@ -214,6 +216,7 @@ struct ws__measure {
     size_t nbuilder;
     struct ws__ahead ahead;
     struct ws__clocks clocks;
+    const struct ws__count_wish *count; /* after a verdict; NULL: nothing */
     bool fresh; /* its process has run only what is compared on ... */
     uint32_t fresh_workload;
     struct ws__proof *proof; /* NULL: nothing was to be proven yet */
@@ -460,7 +463,13 @@ int ws__measure_state(struct ws__measure *m, struct ws__bufs *b,
                       struct ws__subject *s, size_t n, uint32_t round,
                       enum ws__effort effort);
 
+/* measure_count.c: what m->count wishes, of a candidate that is right. */
+int ws__measure_count_now(struct ws__measure *m, struct ws__bufs *b,
+                          struct ws__subject *s);
+
 /* measure_time.c */
+/* What must be read to empty the device's cache. */
+uint64_t ws__measure_flush_bytes(const struct ws__measure *m);
 int ws__measure_time(struct ws__measure *m, struct ws__bufs *b,
                      struct ws__subject *s, size_t n, enum ws__effort effort);
 

@@ -327,16 +327,21 @@ static uint64_t cache_bytes(const struct ws__measure *m)
     return m->info.id.cache_bytes ? m->info.id.cache_bytes : UNKNOWN_CACHE;
 }
 
+uint64_t ws__measure_flush_bytes(const struct ws__measure *m)
+{
+    uint64_t bytes = 2 * cache_bytes(m);
+
+    return bytes > MAX_FLUSH ? MAX_FLUSH : bytes;
+}
+
 /* A set several times as large as the cache empties it by itself, and a
  * flush by writing would charge the candidate for its write-backs. */
 static uint64_t choose_flush(const struct timing *t)
 {
-    uint64_t cache = cache_bytes(t->m), bytes = 2 * cache;
-
     if (t->s[0].t->cache != WS__CACHE_COLD ||
-        t->b->set_bytes >= STREAMING * cache)
+        t->b->set_bytes >= STREAMING * cache_bytes(t->m))
         return 0;
-    return bytes > MAX_FLUSH ? MAX_FLUSH : bytes;
+    return ws__measure_flush_bytes(t->m);
 }
 
 /* ---- sampling ---------------------------------------------------------- */
