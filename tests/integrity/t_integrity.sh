@@ -23,9 +23,9 @@ told() {
 attacks='m1-writes-nothing|m3-returns-its-input|m4-writes-one-element'
 attacks="$attacks|m5-writes-outside|m9-unset-scratch|s2-zeros|s2-not-a-number"
 attacks="$attacks|s3-no-bias|s3-no-last-k|s3-no-tail|s3-one-element"
-attacks="$attacks|s4-sums-in-float16|s9-one-output-of-two|t2-late"
-attacks="$attacks|t4-packs-once|e4-talks-to-the-judge"
-some attacks "$attacks" 'attacks caught 16 of 16, honest passed 0 of 0'
+attacks="$attacks|s4-sums-in-float16|s6-none-is-zero|s9-one-output-of-two"
+attacks="$attacks|t2-late|t4-packs-once|b6-memory-for-time|e4-talks-to-the-judge"
+some attacks "$attacks" 'attacks caught 18 of 18, honest passed 0 of 0'
 told attacks m1-writes-nothing wrong 'not written'
 told attacks m3-returns-its-input wrong "a copy of 'X'"
 told attacks m4-writes-one-element cheat "writes to input 'B'"
