@@ -234,6 +234,28 @@ static int serve_run(struct server *s, struct ws__reader *r)
     return 0;
 }
 
+static int serve_count(struct server *s, struct ws__reader *r)
+{
+    struct ws__dev_count c;
+    uint32_t passes = 0;
+    double *value;
+    size_t n;
+
+    WS_TRY(ws__get_count(r, &s->arena, &c));
+    if (!s->ops->count)
+        return ws__fail(s->ctx, WS_ENOTSUP, "devices of '%s' have no counters",
+                        s->ops->name);
+    n = c.n * c.seq.nlaunch;
+    value = ws__arena_alloc(&s->arena, n, sizeof(*value));
+    if (!value)
+        return WS_ENOMEM;
+    WS_TRY(s->ops->count(s->dev, &c.seq, c.flush_bytes, c.metric, c.n, value,
+                         &passes));
+    ws__put_u32(&s->out, passes);
+    ws__put_blob(&s->out, value, n * sizeof(*value));
+    return 0;
+}
+
 static int (*const handler[WS__DEV_END])(struct server *,
                                          struct ws__reader *) = {
     [WS__DEV_PROBE] = serve_probe, [WS__DEV_OPEN] = serve_open,
@@ -243,6 +265,7 @@ static int (*const handler[WS__DEV_END])(struct server *,
     [WS__DEV_FILL] = serve_fill,   [WS__DEV_COPY] = serve_copy,
     [WS__DEV_HASH] = serve_hash,   [WS__DEV_GUARD] = serve_guard,
     [WS__DEV_RUN] = serve_run,     [WS__DEV_DESCRIBE] = serve_describe,
+    [WS__DEV_COUNT] = serve_count,
 };
 
 /* The area comes with the first message. */

@@ -263,6 +263,26 @@ void ws__put_batch(struct ws__buf *b, const struct ws__dev_batch *batch)
         put_seq(b, &batch->prog[i]);
 }
 
+void ws__put_count(struct ws__buf *b, const struct ws__dev_count *c)
+{
+    put_seq(b, &c->seq);
+    ws__put_u64(b, c->flush_bytes);
+    put_strings(b, c->metric, c->n);
+}
+
+int ws__get_count(struct ws__reader *r, struct ws__arena *a,
+                  struct ws__dev_count *out)
+{
+    memset(out, 0, sizeof(*out));
+    WS_TRY(get_seq(r, a, &out->seq));
+    out->flush_bytes = ws__get_u64(r);
+    WS_TRY(get_strings(r, a, &out->metric, &out->n));
+    if (r->bad ||
+        (out->seq.nlaunch && out->n > WS__COUNT_MAX / out->seq.nlaunch))
+        return bad(a);
+    return 0;
+}
+
 void ws__put_built(struct ws__buf *b, const struct ws__built *built)
 {
     ws__put_u32(b, built->module);

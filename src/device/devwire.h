@@ -30,6 +30,7 @@ enum ws__dev_msg {
     WS__DEV_GUARD,
     WS__DEV_RUN,
     WS__DEV_DESCRIBE,
+    WS__DEV_COUNT,
     WS__DEV_END
 };
 
@@ -41,6 +42,15 @@ void ws__put_info(struct ws__buf *b, const struct ws__device_info *info);
 void ws__get_info(struct ws__reader *r, struct ws__device_info *info);
 void ws__put_build(struct ws__buf *b, const struct ws__build *build);
 void ws__put_batch(struct ws__buf *b, const struct ws__dev_batch *batch);
+/* What a count is asked for. */
+struct ws__dev_count {
+    struct ws__dev_seq seq;
+    uint64_t flush_bytes;
+    const char *const *metric;
+    size_t n;
+};
+#define WS__COUNT_MAX 4096u /* values of one count */
+void ws__put_count(struct ws__buf *b, const struct ws__dev_count *c);
 
 void ws__put_built(struct ws__buf *b, const struct ws__built *built);
 /* Owned by the caller. After a failure only the module is set. */
@@ -52,6 +62,8 @@ int ws__get_build(struct ws__reader *r, struct ws__arena *a,
                   struct ws__build *out);
 int ws__get_batch(struct ws__reader *r, struct ws__arena *a,
                   struct ws__dev_batch *out);
+int ws__get_count(struct ws__reader *r, struct ws__arena *a,
+                  struct ws__dev_count *out);
 
 /* The wrapper. */
 extern const struct ws__device_ops ws__device_isolate;

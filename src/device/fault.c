@@ -43,8 +43,9 @@ static int parse_op(struct fault *f, const char *name)
 {
     if (!strcmp(name, "*"))
         return 0;
-    for (int op = 1; op < WS__CALL_CLOCK; op++)
-        if (!strcmp(ws__call_name((enum ws__call_op)op), name)) {
+    for (int op = 1; op < WS__CALL_END; op++)
+        if (op != WS__CALL_CLOCK &&
+            !strcmp(ws__call_name((enum ws__call_op)op), name)) {
             f->op = (enum ws__call_op)op;
             return 0;
         }
@@ -101,11 +102,11 @@ static int fault_hook(struct ws__shim *s, struct ws__call *c)
     struct fault *f = (struct fault *)s;
 
     if (c->op == WS__CALL_CLOCK)
-        return ws__call_do(&s->inner, c);
+        return ws__call_do(s->ctx, &s->inner, c);
     if (f->lost)
         return ws__fail(s->ctx, WS_ECRASH, "the device is gone, by request");
     WS_TRY(strike(f, c->op));
-    return ws__call_do(&s->inner, c);
+    return ws__call_do(s->ctx, &s->inner, c);
 }
 
 static void fault_end(struct ws__shim *s)

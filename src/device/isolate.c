@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -640,6 +641,47 @@ static int isolate_describe(void *dev, const struct ws__build *b,
     return check_end(d, &r, "describe");
 }
 
+/* Of another process: as many as were asked for, each a number or missing. */
+static int take_counts(struct isolate *d, struct ws__reader *r, double *value,
+                       size_t n, uint32_t *passes)
+{
+    size_t bytes;
+    const void *p;
+
+    *passes = ws__get_u32(r);
+    p = ws__get_blob(r, &bytes);
+    if (bytes != n * sizeof(*value))
+        r->bad = true;
+    if (!r->bad && bytes)
+        memcpy(value, p, bytes);
+    for (size_t i = 0; !r->bad && i < n; i++)
+        r->bad = isinf(value[i]) || (!*passes && !isnan(value[i]));
+    return check_end(d, r, "count");
+}
+
+static int isolate_count(void *dev, const struct ws__dev_seq *seq,
+                         uint64_t flush_bytes, const char *const *metric,
+                         size_t n, double *value, uint32_t *passes)
+{
+    const struct ws__dev_count c = {*seq, flush_bytes, metric, n};
+    struct isolate *d = dev;
+    struct ws__reader r;
+    int rc;
+
+    *passes = 0;
+    begin(d);
+    ws__put_count(&d->out, &c);
+    rc = call(d, WS__DEV_COUNT, "counting", -1, d->limit_ns, &r);
+    if (rc == 0)
+        rc = take_counts(d, &r, value, n * seq->nlaunch, passes);
+    if (rc == 0)
+        return 0;
+    *passes = 0;
+    for (size_t i = 0; i < n * seq->nlaunch; i++)
+        value[i] = NAN;
+    return rc;
+}
+
 static void isolate_set_limit(void *dev, uint64_t ns)
 {
     ((struct isolate *)dev)->limit_ns = ns;
@@ -666,4 +708,5 @@ const struct ws__device_ops ws__device_isolate = {
     .run = isolate_run,
     .set_limit = isolate_set_limit,
     .describe = isolate_describe,
+    .count = isolate_count,
 };

@@ -115,6 +115,8 @@ struct ws__hash ws__call_digest(const struct ws__call *c)
         h = mix_build(h, c->build);
     if (c->op == WS__CALL_RUN)
         h = mix_batch(h, c->batch);
+    if (c->op == WS__CALL_COUNT)
+        h = mix_strings(mix_seq(h, c->seq), c->metric, (size_t)c->arg[1]);
     return h;
 }
 
@@ -126,6 +128,8 @@ static const char *entry_of(const struct ws__call *c)
         return c->build->entry[0];
     if (c->op == WS__CALL_RUN && b->nprog && b->nset && b->prog[0].nlaunch)
         return b->prog[0].launch[0].entry;
+    if (c->op == WS__CALL_COUNT && c->seq->nlaunch)
+        return c->seq->launch[0].entry;
     return NULL;
 }
 

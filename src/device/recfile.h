@@ -17,7 +17,8 @@
 #include "base/spawn.h"
 #include "device/shim.h"
 
-#define WS__REC_VERSION 2u /* 1: without occupancy and clocks; is read */
+/* 1: without occupancy and clocks; 2: without counts. Both are read. */
+#define WS__REC_VERSION 3u
 /* Recordings are for small shapes: a read of one buffer, a file. */
 #define WS__REC_READ_MAX ((size_t)64 << 20)
 #define WS__REC_FILE_MAX ((size_t)256 << 20)

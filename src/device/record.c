@@ -28,7 +28,7 @@ static int record_hook(struct ws__shim *s, struct ws__call *c)
         s->ctx->err = d->broken;
         return d->broken.code;
     }
-    rc = ws__call_do(&s->inner, c);
+    rc = ws__call_do(s->ctx, &s->inner, c);
     put = ws__rec_put(&d->file, c, rc, NULL);
     if (put >= 0)
         return rc;

@@ -7,6 +7,7 @@
  */
 #include "device/recfile.h"
 
+#include <math.h>
 #include <zlib.h>
 
 #include "base/banned.h"
@@ -245,6 +246,23 @@ static void get_samples(const struct ws__recreader *file, struct ws__reader *in,
     c->n = in->bad ? 0 : n;
 }
 
+static void get_counts(struct ws__reader *in, struct ws__call *c)
+{
+    size_t room = (size_t)c->arg[1] * (size_t)c->arg[2];
+
+    c->result = ws__get_u32(in);
+    if (ws__get_u32(in) != room || room > (size_t)(in->end - in->p) / 8)
+        in->bad = true;
+    for (size_t i = 0; i < room && !in->bad; i++) {
+        double v = ws__get_f64(in);
+
+        in->bad = isinf(v);
+        c->value[i] = v;
+    }
+    for (size_t i = 0; i < room && in->bad; i++)
+        c->value[i] = NAN;
+}
+
 static void get_bytes(struct ws__reader *in, struct ws__call *c)
 {
     size_t n;
@@ -279,6 +297,8 @@ int ws__rec_results(struct ws__recreader *r, struct ws__record *rec,
             get_bytes(in, c);
         else if (c->op == WS__CALL_RUN)
             get_samples(r, in, c);
+        else if (c->op == WS__CALL_COUNT)
+            get_counts(in, c);
         else
             c->result = ws__get_u64(in);
     }

@@ -161,6 +161,16 @@ static void put_samples(struct ws__buf *b, const struct ws__call *c)
     }
 }
 
+static void put_counts(struct ws__buf *b, const struct ws__call *c)
+{
+    size_t n = (size_t)c->arg[1] * (size_t)c->arg[2];
+
+    ws__put_u32(b, (uint32_t)c->result);
+    ws__put_u32(b, (uint32_t)n);
+    for (size_t i = 0; i < n; i++)
+        ws__put_f64(b, c->value[i]);
+}
+
 static int too_large(struct ws__recwriter *w, const struct ws__call *c)
 {
     if (c->op != WS__CALL_READ || c->arg[2] <= WS__REC_READ_MAX)
@@ -187,6 +197,9 @@ static void put_results(struct ws__buf *b, const struct ws__call *c,
         break;
     case WS__CALL_RUN:
         put_samples(b, c);
+        break;
+    case WS__CALL_COUNT:
+        put_counts(b, c);
         break;
     default:
         ws__put_u64(b, c->result);

@@ -26,8 +26,8 @@ static int check_batch(struct ws_ctx *ctx, const struct ws__dev_batch *b)
     return 0;
 }
 
-static int prepare(const struct ws__round_ops *ops, void *dev,
-                   const struct ws__dev_seq *seq, uint64_t flush_bytes)
+int ws__device_prepare(const struct ws__round_ops *ops, void *dev,
+                       const struct ws__dev_seq *seq, uint64_t flush_bytes)
 {
     for (size_t i = 0; i < seq->nrestore; i++)
         WS_TRY(ops->copy(dev, seq->restore[i].to, seq->restore[i].from));
@@ -58,7 +58,7 @@ static int one_sample(const struct ws__round_ops *ops, void *dev,
                       const struct ws__dev_batch *b,
                       const struct ws__dev_seq *seq, struct ws__dev_sample *s)
 {
-    WS_TRY(prepare(ops, dev, seq, b->flush_bytes));
+    WS_TRY(ws__device_prepare(ops, dev, seq, b->flush_bytes));
     WS_TRY(ops->timed(dev, seq, b->inner, &s->ns));
     s->ns /= b->inner;
     if (ops->look)

@@ -23,6 +23,11 @@ struct ws__round_ops {
     void (*look)(void *dev, struct ws__dev_sample *s);
 };
 
+/* What comes before a launch: restores, untimed fills, and the flush if
+ * flush_bytes is not 0. */
+int ws__device_prepare(const struct ws__round_ops *ops, void *dev,
+                       const struct ws__dev_seq *seq, uint64_t flush_bytes);
+
 int ws__device_rounds(struct ws_ctx *ctx, const struct ws__round_ops *ops,
                       void *dev, const struct ws__dev_batch *b,
                       struct ws__dev_sample *samples, size_t *n);

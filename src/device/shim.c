@@ -6,6 +6,8 @@
  */
 #include "device/shim.h"
 
+#include <math.h>
+
 #include "base/banned.h"
 
 const char *ws__call_name(enum ws__call_op op)
@@ -54,7 +56,23 @@ static int do_guard(const struct ws__device *d, struct ws__call *c)
     return rc;
 }
 
-int ws__call_do(const struct ws__device *d, struct ws__call *c)
+static int do_count(const struct ws__device *d, struct ws__call *c,
+                    struct ws_ctx *ctx)
+{
+    uint32_t passes = 0;
+    int rc;
+
+    if (!d->ops->count)
+        return ws__fail(ctx, WS_ENOTSUP, "devices of '%s' have no counters",
+                        d->ops->name);
+    rc = d->ops->count(d->self, c->seq, c->arg[0], c->metric, (size_t)c->arg[1],
+                       c->value, &passes);
+    c->result = passes;
+    return rc;
+}
+
+int ws__call_do(struct ws_ctx *ctx, const struct ws__device *d,
+                struct ws__call *c)
 {
     const struct ws__device_ops *ops = d->ops;
     uint32_t a = (uint32_t)c->arg[0], b = (uint32_t)c->arg[1];
@@ -84,6 +102,8 @@ int ws__call_do(const struct ws__device *d, struct ws__call *c)
         return do_guard(d, c);
     case WS__CALL_RUN:
         return ops->run(d->self, c->batch, c->sample, &c->n);
+    case WS__CALL_COUNT:
+        return do_count(d, c, ctx);
     case WS__CALL_CLOCK:
         c->result = ws__device_clock(d);
         return 0;
@@ -227,6 +247,24 @@ static int shim_run(void *dev, const struct ws__dev_batch *b,
     return rc;
 }
 
+static int shim_count(void *dev, const struct ws__dev_seq *seq,
+                      uint64_t flush_bytes, const char *const *metric, size_t n,
+                      double *value, uint32_t *passes)
+{
+    struct ws__call c = {.op = WS__CALL_COUNT,
+                         .arg = {flush_bytes, n, seq->nlaunch},
+                         .seq = seq,
+                         .metric = metric,
+                         .value = value};
+    int rc;
+
+    for (size_t i = 0; i < n * seq->nlaunch; i++)
+        value[i] = NAN;
+    rc = hand(dev, &c);
+    *passes = rc < 0 ? 0 : (uint32_t)c.result;
+    return rc;
+}
+
 static void shim_set_limit(void *dev, uint64_t ns)
 {
     struct ws__shim *s = dev;
@@ -262,6 +300,7 @@ const struct ws__device_ops ws__device_shim = {
     .hash = shim_hash,
     .guard = shim_guard,
     .run = shim_run,
+    .count = shim_count,
     .set_limit = shim_set_limit,
     .clock = shim_clock,
     .ordered = true,

@@ -29,7 +29,8 @@
     X(10, HASH, "hash", "buffer")                                              \
     X(11, GUARD, "guard", "buffer")                                            \
     X(12, RUN, "run", "programs sets first rounds")                            \
-    X(13, CLOCK, "clock", "")
+    X(13, CLOCK, "clock", "")                                                  \
+    X(14, COUNT, "count", "flush metrics launches")
 
 enum ws__call_op {
     WS__CALL_NONE,
@@ -51,12 +52,17 @@ struct ws__call {
     struct ws__built *built;
     const struct ws__dev_batch *batch;
     struct ws__dev_sample *sample;
-    size_t n;        /* run: samples taken */
-    uint64_t result; /* alloc: buffer; hash; guard: offset; clock */
+    const struct ws__dev_seq *seq; /* count */
+    const char *const *metric;
+    double *value;
+    size_t n; /* run: samples taken */
+    /* alloc: buffer; hash; guard: offset; clock; count: passes */
+    uint64_t result;
 };
 
 /* Does it; not WS__CALL_OPEN. As the operation returns. */
-int ws__call_do(const struct ws__device *d, struct ws__call *c);
+int ws__call_do(struct ws_ctx *ctx, const struct ws__device *d,
+                struct ws__call *c);
 
 struct ws__shim {
     struct ws_ctx *ctx;

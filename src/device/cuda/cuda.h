@@ -87,6 +87,8 @@ struct ws__cuda {
     cu_function hash, flush, spin, check;
     cu_ptr flush_mem;
     uint64_t flush_bytes;
+    struct ws__cuda_counters *counters; /* NULL: not asked for yet */
+    struct ws_error uncounted;          /* why there are none; code 0 */
 };
 
 /* device_cuda.c: opens with functions and a compiler that the caller found, as
@@ -150,6 +152,20 @@ void ws__cuda_go(struct ws__cuda *d);
 /* cuda_run.c */
 int ws__cuda_run(void *dev, const struct ws__dev_batch *b,
                  struct ws__dev_sample *samples, size_t *n);
+/* Restores, untimed fills and the flush (bytes > 0) before a sequence. */
+int ws__cuda_prepare(struct ws__cuda *d, const struct ws__dev_seq *seq,
+                     uint64_t flush_bytes);
+/* Timed fills and launches, so many times; ended by ws__cuda_finish. */
+int ws__cuda_enqueue(struct ws__cuda *d, const struct ws__dev_seq *seq,
+                     uint32_t inner);
+int ws__cuda_finish(struct ws__cuda *d, const struct ws__dev_seq *seq);
+
+/* cuda_counters.c */
+int ws__cuda_count(void *dev, const struct ws__dev_seq *seq,
+                   uint64_t flush_bytes, const char *const *metric, size_t n,
+                   double *value, uint32_t *passes);
+/* Before the context goes. Does nothing if nothing was counted. */
+void ws__cuda_counters_close(struct ws__cuda *d);
 
 /* cuda_nvml.c: all do nothing without NVML. */
 void ws__cuda_watch(struct ws__cuda *d, const char *bus_id); /* finds it */

@@ -104,8 +104,8 @@ static int launch(struct ws__cuda *d, const struct ws__dev_launch *l)
     return ws__cuda_check(d, WS_ELAUNCH, rc, what);
 }
 
-static int enqueue(struct ws__cuda *d, const struct ws__dev_seq *seq,
-                   uint32_t inner)
+int ws__cuda_enqueue(struct ws__cuda *d, const struct ws__dev_seq *seq,
+                     uint32_t inner)
 {
     for (uint32_t k = 0; k < inner; k++) {
         for (size_t i = 0; i < seq->nfill; i++)
@@ -130,7 +130,7 @@ static int record(struct ws__cuda *d, const struct ws__dev_seq *seq,
         ws__cuda_check(d, WS_EDEVICE,
                        d->api.StreamBeginCapture(d->stream, CU__CAPTURE_THREAD),
                        "begin to record a graph"));
-    rc = enqueue(d, seq, inner);
+    rc = ws__cuda_enqueue(d, seq, inner);
     e = d->api.StreamEndCapture(d->stream, &g);
     if (rc == 0)
         rc = ws__cuda_check(d, WS_ELAUNCH, e, "record a graph");
@@ -181,13 +181,13 @@ static int queue_sample(struct ws__cuda *d, const struct ws__dev_seq *seq,
     if (d->graphs.exec)
         WS_TRY(replay(d, seq));
     else
-        WS_TRY(enqueue(d, seq, inner));
+        WS_TRY(ws__cuda_enqueue(d, seq, inner));
     return ws__cuda_check(d, WS_EDEVICE, d->api.EventRecord(d->end, d->stream),
                           "record an event");
 }
 
 /* A kernel that crashes is named, as one is that hangs. */
-static int finish(struct ws__cuda *d, const struct ws__dev_seq *seq)
+int ws__cuda_finish(struct ws__cuda *d, const struct ws__dev_seq *seq)
 {
     int rc = ws__cuda_sync(d, WS_ELAUNCH, "run the kernel");
 
@@ -215,12 +215,12 @@ static int timed(void *dev, const struct ws__dev_seq *seq, uint32_t inner,
     if (rc < 0) { /* what was queued must end before anybody goes on */
         struct ws_error err = d->ctx->err;
 
-        if (!d->dead && finish(d, seq) == WS_ECRASH)
+        if (!d->dead && ws__cuda_finish(d, seq) == WS_ECRASH)
             return WS_ECRASH;
         d->ctx->err = err;
         return rc;
     }
-    WS_TRY(finish(d, seq));
+    WS_TRY(ws__cuda_finish(d, seq));
     WS_TRY(ws__cuda_check(d, WS_EDEVICE,
                           d->api.EventElapsedTime(&ms, d->begin, d->end),
                           "read the time between two events"));
@@ -233,17 +233,24 @@ static void look(void *dev, struct ws__dev_sample *s)
     ws__cuda_look(dev, s);
 }
 
+static const struct ws__round_ops round_ops = {
+    .copy = ws__cuda_copy,
+    .fill = ws__cuda_fill,
+    .hash = ws__cuda_hash,
+    .flush = ws__cuda_flush,
+    .timed = timed,
+    .look = look,
+};
+
+int ws__cuda_prepare(struct ws__cuda *d, const struct ws__dev_seq *seq,
+                     uint64_t flush_bytes)
+{
+    return ws__device_prepare(&round_ops, d, seq, flush_bytes);
+}
+
 int ws__cuda_run(void *dev, const struct ws__dev_batch *b,
                  struct ws__dev_sample *samples, size_t *n)
 {
-    static const struct ws__round_ops ops = {
-        .copy = ws__cuda_copy,
-        .fill = ws__cuda_fill,
-        .hash = ws__cuda_hash,
-        .flush = ws__cuda_flush,
-        .timed = timed,
-        .look = look,
-    };
     struct ws__cuda *d = dev;
     int rc;
 
@@ -259,7 +266,7 @@ int ws__cuda_run(void *dev, const struct ws__dev_batch *b,
             return WS_ENOMEM;
         }
     }
-    rc = ws__device_rounds(d->ctx, &ops, d, b, samples, n);
+    rc = ws__device_rounds(d->ctx, &round_ops, d, b, samples, n);
     drop_graphs(d);
     return rc;
 }

@@ -4,8 +4,8 @@
  * It is isolated: a kernel with an illegal address takes the process's device
  * with it, and one that hangs can only be killed with its process. The rest is
  * in cuda_probe.c (what there is), cuda_compile.c (CUDA C to cubin),
- * cuda_module.c, cuda_buffer.c, cuda_run.c, cuda_tools.c (kernels of our own)
- * and cuda_nvml.c (clocks).
+ * cuda_module.c, cuda_buffer.c, cuda_run.c, cuda_tools.c (kernels of our own),
+ * cuda_nvml.c (clocks) and cuda_counters.c (counters).
  *
  * Nothing on the card is ever set: no clock, no mode, no limit; and no managed
  * memory is used.
@@ -142,6 +142,7 @@ static void cuda_close(void *dev)
 
     if (!d)
         return;
+    ws__cuda_counters_close(d);
     for (size_t i = 0; i < d->nmodule; i++)
         ws__cuda_unload(d, (uint32_t)i + 1);
     drop_context(d);
@@ -242,6 +243,7 @@ const struct ws__device_ops ws__device_cuda = {
     .hash = ws__cuda_hash,
     .guard = ws__cuda_guard,
     .run = ws__cuda_run,
+    .count = ws__cuda_count,
     .cache_env = cache_env,
     .area = cuda_area,
 };
