@@ -147,7 +147,7 @@ static void floor_words(void **state)
     static const struct {
         const char *tensors, *message;
     } bad[] = {
-        {OUT "{unit: matrix}", "tensor"},
+        {OUT "{unit: matrix}", "'matrix' is not a unit"},
         {OUT "{touched: {X: I}}", "no such tensor: 'X'"},
         {OUT "{touched: {A: X}}", "no such tensor: 'X'"},
         {OUT "{touched: {C: I}}", "'C' is no input with rows"},
