@@ -75,13 +75,12 @@ static struct ws__spec *small_op(const char *tensors)
 static void refused_op(const char *tensors, const char *message)
 {
     const char *body = "{kernel: k, source: k.c, launches: [{entry: f, "
-                         "grid: M, block: 1, args: [C]}]}";
+                       "grid: M, block: 1, args: [C]}]}";
     struct ws__spec *s = NULL;
     char op[500];
 
     snprintf(op, sizeof(op), "{op: x, axes: {M: var}, %s}", tensors);
-    assert_int_equal(ws__spec_from_text(ctx, op, &body, NULL, 1, &s),
-                     WS_ESPEC);
+    assert_int_equal(ws__spec_from_text(ctx, op, &body, NULL, 1, &s), WS_ESPEC);
     assert_non_null(strstr(ws_ctx_error(ctx)->message, message));
 }
 
