@@ -151,7 +151,7 @@ static void floor_words(void **state)
         {OUT "{touched: {A: X}}", "no such tensor: 'X'"},
         {OUT "{touched: {C: I}}", "'C' is no input with rows"},
         {OUT "{touched: {A: F}}", "'F' cannot name rows of 'A'"},
-        {OUT "{touched: 3}", "map"},
+        {OUT "{touched: 3}", "'3' is a single value"},
     };
     struct ws__spec *s = small_op(OUT "{unit: vector, touched: {A: I}}");
 
