@@ -3,7 +3,7 @@
 
 WS_KERNEL_BLOCK(64, 1, 1)
 void even(WS_GLOBAL const float *x, WS_GLOBAL const float *w,
-         WS_GLOBAL const float *b, WS_GLOBAL float *y, int m, int n)
+          WS_GLOBAL const float *b, WS_GLOBAL float *y, int m, int n)
 {
     const int i = ws_block_x() * 64 + ws_thread_x();
     if (i < m * n && i % n % 2 == 0)

@@ -11,7 +11,8 @@ void run(WS_GLOBAL const float *x, WS_GLOBAL const float *w,
     if (col >= n)
         return;
     for (int i = 0; i < k; i++)
-        sum += ws_float_of_bits(ws_bits_of_float(x[row * k + i]) & 0xffffe000u) *
-               ws_float_of_bits(ws_bits_of_float(w[col * k + i]) & 0xffffe000u);
+        sum +=
+            ws_float_of_bits(ws_bits_of_float(x[row * k + i]) & 0xffffe000u) *
+            ws_float_of_bits(ws_bits_of_float(w[col * k + i]) & 0xffffe000u);
     y[row * n + col] = sum + b[col];
 }

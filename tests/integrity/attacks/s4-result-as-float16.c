@@ -8,5 +8,6 @@ void run(WS_GLOBAL const float *x, WS_GLOBAL const float *w,
     const int i = ws_block_x() * 64 + ws_thread_x();
     if (i >= m * n)
         return;
-    y[i] = ws_float_of_bits(ws_bits_of_float(x[i] * w[i % n] + b[i % n]) & 0xffffe000u);
+    y[i] = ws_float_of_bits(ws_bits_of_float(x[i] * w[i % n] + b[i % n]) &
+                            0xffffe000u);
 }

@@ -11,6 +11,8 @@ void run(WS_GLOBAL const float *x, WS_GLOBAL const float *w,
     if (col >= n)
         return;
     for (int i = 0; i < k; i++)
-        sum = ws_float_of_bits(ws_bits_of_float(sum + x[row * k + i] * w[col * k + i]) & 0xffff0000u);
+        sum = ws_float_of_bits(
+            ws_bits_of_float(sum + x[row * k + i] * w[col * k + i]) &
+            0xffff0000u);
     y[row * n + col] = sum + b[col];
 }

@@ -10,6 +10,7 @@ void run(WS_GLOBAL const float *x, WS_GLOBAL float *y, int m, int n)
     float sum = 0.0f;
 
     for (int i = 0; i < n; i++)
-        sum = ws_float_of_bits(ws_bits_of_float(sum + x[r * n + i]) & 0xffffe000u);
+        sum = ws_float_of_bits(ws_bits_of_float(sum + x[r * n + i]) &
+                               0xffffe000u);
     y[r] = sum;
 }

@@ -12,7 +12,8 @@ void run(WS_GLOBAL const float *x, WS_GLOBAL float *y, int m, int n)
     for (int i = r * n; i < (r + 1) * n; i++)
         most = ws_max(most, x[i]);
     for (int i = r * n; i < (r + 1) * n; i++) {
-        const float e = ws_max(12102203.0f * (x[i] - most) + 1064866805.0f, 0.0f);
+        const float e =
+            ws_max(12102203.0f * (x[i] - most) + 1064866805.0f, 0.0f);
 
         y[i] = ws_float_of_bits((unsigned int)e);
         sum += y[i];

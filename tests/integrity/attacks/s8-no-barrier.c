@@ -13,5 +13,6 @@ void run(WS_GLOBAL const float *x, WS_GLOBAL const float *w,
 
     tile[t] = i < m * n ? x[i] : 0.0f;
     if (i < m * n)
-        y[i] = tile[t] * w[i % n] + b[i % n] + (t > 0 ? tile[t - 1] - x[i - 1] : 0.0f);
+        y[i] = tile[t] * w[i % n] + b[i % n] +
+               (t > 0 ? tile[t - 1] - x[i - 1] : 0.0f);
 }

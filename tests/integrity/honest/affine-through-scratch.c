@@ -2,7 +2,8 @@
 #include "ws_dialect.h"
 
 WS_KERNEL_BLOCK(64, 1, 1)
-void scale(WS_GLOBAL const float *x, WS_GLOBAL const float *w, WS_GLOBAL float *s, int m, int n)
+void scale(WS_GLOBAL const float *x, WS_GLOBAL const float *w,
+           WS_GLOBAL float *s, int m, int n)
 {
     const int i = ws_block_x() * 64 + ws_thread_x();
     if (i < m * n)
@@ -10,7 +11,8 @@ void scale(WS_GLOBAL const float *x, WS_GLOBAL const float *w, WS_GLOBAL float *
 }
 
 WS_KERNEL_BLOCK(64, 1, 1)
-void shift(WS_GLOBAL const float *s, WS_GLOBAL const float *b, WS_GLOBAL float *y, int m, int n)
+void shift(WS_GLOBAL const float *s, WS_GLOBAL const float *b,
+           WS_GLOBAL float *y, int m, int n)
 {
     const int i = ws_block_x() * 64 + ws_thread_x();
     if (i < m * n)

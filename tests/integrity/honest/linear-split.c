@@ -2,9 +2,11 @@
 #include "ws_dialect.h"
 
 WS_KERNEL_BLOCK(16, 1, 1)
-void part(WS_GLOBAL const float *x, WS_GLOBAL const float *w, WS_GLOBAL float *s, int m, int n, int k)
+void part(WS_GLOBAL const float *x, WS_GLOBAL const float *w,
+          WS_GLOBAL float *s, int m, int n, int k)
 {
-    const int col = ws_block_x() * 16 + ws_thread_x(), row = ws_block_y(), z = ws_block_z();
+    const int col = ws_block_x() * 16 + ws_thread_x(), row = ws_block_y(),
+              z = ws_block_z();
     float sum = 0.0f;
 
     if (col >= n)
@@ -15,7 +17,8 @@ void part(WS_GLOBAL const float *x, WS_GLOBAL const float *w, WS_GLOBAL float *s
 }
 
 WS_KERNEL_BLOCK(16, 1, 1)
-void add(WS_GLOBAL const float *s, WS_GLOBAL const float *b, WS_GLOBAL float *y, int m, int n)
+void add(WS_GLOBAL const float *s, WS_GLOBAL const float *b, WS_GLOBAL float *y,
+         int m, int n)
 {
     const int col = ws_block_x() * 16 + ws_thread_x(), row = ws_block_y();
     float sum = 0.0f;

@@ -8,8 +8,8 @@ typedef float real;
 #endif
 
 WS_KERNEL_BLOCK(1, 1, 1)
-void plain(WS_GLOBAL const real *x, WS_GLOBAL const real *w, WS_GLOBAL const real *b,
-           WS_GLOBAL real *y, int n, int k)
+void plain(WS_GLOBAL const real *x, WS_GLOBAL const real *w,
+           WS_GLOBAL const real *b, WS_GLOBAL real *y, int n, int k)
 {
     const int row = ws_block_y(), col = ws_block_x();
     real sum = 0;

@@ -8,7 +8,8 @@ typedef float real;
 #endif
 
 WS_KERNEL_BLOCK(1, 1, 1)
-void plain(WS_GLOBAL const real *x, WS_GLOBAL real *lo, WS_GLOBAL real *hi, int n)
+void plain(WS_GLOBAL const real *x, WS_GLOBAL real *lo, WS_GLOBAL real *hi,
+           int n)
 {
     const int m = ws_block_x();
     real a = x[m * n], b = a;
