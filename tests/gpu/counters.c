@@ -286,17 +286,20 @@ static void cost(void)
 {
     const struct ws__dev_seq seq = {.launch = launch, .nlaunch = 1};
     struct set s = set_of(WS__METRICS_ONE_PASS);
-    double v[WS__NMETRIC], ms[COUNTS];
+    double v[WS__NMETRIC], ms[COUNTS], low = INFINITY, high = 0;
 
     for (size_t i = 0; i < COUNTS; i++) {
         uint64_t t0 = ws__now_ns();
 
         count(&seq, &s, FLUSH_BYTES, v);
         ms[i] = (double)(ws__now_ns() - t0) * 1e-6;
+        low = i && ms[i] < low ? ms[i] : low;
+        high = i && ms[i] > high ? ms[i] : high;
     }
-    printf("cost first %.1f, then median %.1f (", ms[0],
-           ws__median(ms + 1, COUNTS - 1));
-    printf("%.1f to %.1f) ms\n", ms[1], ms[COUNTS - 1]); /* sorted by now */
+    printf(
+        "cost %zu metrics: first %.1f ms, then median %.1f ms of %d (%.1f to "
+        "%.1f)\n",
+        s.n, ms[0], ws__median(ms + 1, COUNTS - 1), COUNTS - 1, low, high);
 }
 
 static void names(const char *set)
