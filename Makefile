@@ -144,6 +144,7 @@ t: $(B)/$(T)
 # Two steps, since the flags of a build depend on what deps installs.
 test:
 	@$(MAKE) --no-print-directory deps
+	-@$(MAKE) --no-print-directory deps-cupti
 	@$(MAKE) --no-print-directory -j2 test-build
 	@BUILD=$(B) SAN=$(SAN) tests/run $(TESTS) $(FUZZ) $(TESTS_SH)
 test-build: all $(TESTS) $(FUZZ)
@@ -154,7 +155,7 @@ o: $(call obj,$(call notest,$(wildcard $(D)/*.c $(D)/*/*.c)))
 include $(wildcard mk/*.mk)
 
 clean:
-	rm -rf $(filter-out build/venv build/venv-triton,$(wildcard build/*))
+	rm -rf $(filter-out build/venv build/venv-triton build/venv-cupti,$(wildcard build/*))
 
 .PHONY: all test test-build t o clean FORCE
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,5 +1,5 @@
-/* fuzz_devwire.c: requests for builds and batches, and what a worker says of a
- * device, from any bytes. The first byte picks which of the three is read. */
+/* fuzz_devwire.c: requests for builds, batches and counts, and what a worker
+ * says of a device, from any bytes. The first byte picks which is read. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ws__reader r;
     struct ws__dev_batch batch;
     struct ws__build build;
+    struct ws__dev_count count;
     struct ws__device_info info;
     struct ws__arena a;
 
@@ -26,7 +27,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         ws__get_info(&r, &info);
         if (!r.bad && info.usable)
             ws__identity_seal(&info.id);
-    } else if (data[0] % 2)
+    } else if (data[0] == '4')
+        ws__get_count(&r, &a, &count);
+    else if (data[0] % 2)
         ws__get_batch(&r, &a, &batch);
     else
         ws__get_build(&r, &a, &build);

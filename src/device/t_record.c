@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -91,6 +92,101 @@ static void assert_has(struct ws_ctx *ctx, const char *words)
 {
     if (!strstr(ws_ctx_error(ctx)->message, words))
         fail_msg("'%s' is not in: %s", words, ws_ctx_error(ctx)->message);
+}
+
+/* --- counts --------------------------------------------------------------- */
+
+/* The null device has none, which is recorded like any other failure. */
+static int count(struct ws__device *d, const char *const *metric, size_t n,
+                 double *value, uint32_t *passes)
+{
+    const struct ws__dev_launch l = {.entry = "k",
+                                     .grid = {1, 1, 1},
+                                     .block = {1, 1, 1}};
+    const struct ws__dev_seq seq = {.launch = &l, .nlaunch = 1};
+
+    return d->ops->count(d->self, &seq, 0, metric, n, value, passes);
+}
+
+static void counts_are_told_apart(void **state)
+{
+    static const char *const metric[] = {"a", "b"}, *const other[] = {"a", "c"};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__device d;
+    double v[2] = {1, 1};
+    uint32_t passes = 1;
+
+    (void)state;
+    assert_int_equal(open_as(ctx, "record", "null", &d), 0);
+    assert_int_equal(count(&d, metric, 2, v, &passes), WS_ENOTSUP);
+    ws__device_close(&d);
+    assert_int_equal(open_as(ctx, "replay", NULL, &d), 0);
+    assert_int_equal(count(&d, metric, 2, v, &passes), WS_ENOTSUP);
+    assert_non_null(strstr(ws_ctx_error(ctx)->message, "have no counters"));
+    assert_true(isnan(v[0]) && isnan(v[1]) && passes == 0);
+    ws__device_close(&d);
+    ws_ctx_free(ctx);
+    ctx = t_ctx(NULL);
+    assert_int_equal(open_as(ctx, "replay", NULL, &d), 0);
+    assert_int_equal(count(&d, other, 2, v, &passes), WS_EMISS);
+    assert_non_null(strstr(ws_ctx_error(ctx)->message,
+                           "asked for count 'k' flush 0, metrics 2, launches "
+                           "1, recorded the same with other content"));
+    ws__device_close(&d);
+    ws_ctx_free(ctx);
+}
+
+/* Results of a count as a file may have them: passes, how many, values. */
+static int results(const uint32_t head[2], const double *value, size_t n,
+                   double out[2], uint64_t *passes)
+{
+    static const char *const metric[] = {"a", "b"};
+    const struct ws__dev_launch l = {.entry = "k"};
+    const struct ws__dev_seq seq = {.launch = &l, .nlaunch = 1};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__call c = {.op = WS__CALL_COUNT,
+                         .arg = {0, 2, 1},
+                         .seq = &seq,
+                         .metric = metric,
+                         .value = out};
+    struct ws__recreader r = {.ctx = ctx, .path = "x", .version = 3};
+    struct ws__record rec = {.op = WS__CALL_COUNT};
+    struct ws__buf b;
+    int rc;
+
+    ws__buf_init(&b, ctx, 1 << 10);
+    ws__put_u32(&b, head[0]);
+    ws__put_u32(&b, head[1]);
+    for (size_t i = 0; i < n; i++)
+        ws__put_f64(&b, value[i]);
+    rec.result = ws__reader_of(&b);
+    rc = ws__rec_results(&r, &rec, &c);
+    *passes = c.result;
+    ws__buf_free(&b);
+    ws_ctx_free(ctx);
+    return rc;
+}
+
+static void counts_of_a_file_are_checked(void **state)
+{
+    static const double good[] = {1.5, (double)NAN},
+                        endless[] = {1.5, (double)INFINITY};
+    double v[2];
+    uint64_t passes;
+
+    (void)state;
+    assert_int_equal(results((uint32_t[]){4, 2}, good, 2, v, &passes), 0);
+    assert_true(v[0] == 1.5 && isnan(v[1]) && passes == 4);
+    assert_int_equal(results((uint32_t[]){4, 2}, good, 1, v, &passes),
+                     WS_ECORRUPT);
+    assert_true(isnan(v[0]) && isnan(v[1]));
+    assert_int_equal(results((uint32_t[]){4, 1}, good, 1, v, &passes),
+                     WS_ECORRUPT);
+    assert_int_equal(results((uint32_t[]){4, 3}, good, 2, v, &passes),
+                     WS_ECORRUPT);
+    assert_int_equal(results((uint32_t[]){4, 2}, endless, 2, v, &passes),
+                     WS_ECORRUPT);
+    assert_true(isnan(v[0]) && isnan(v[1]));
 }
 
 /* --- replaying ------------------------------------------------------------ */
@@ -452,6 +548,8 @@ static void one_operation_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(counts_are_told_apart, set_up),
+        cmocka_unit_test_setup(counts_of_a_file_are_checked, set_up),
         cmocka_unit_test_setup(replays, set_up),
         cmocka_unit_test_setup(tells_what_differs, set_up),
         cmocka_unit_test_setup(misses_in_silence, set_up),

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -137,6 +138,37 @@ static void lie(int sock, uint32_t type, const char *which)
     pause();
 }
 
+/* Answers a count of two metrics with these bits, and that many values. */
+static void lie_of_counts(int sock, uint32_t type, const char *which)
+{
+    static const struct {
+        const char *which;
+        uint32_t passes, n;
+        double value[3];
+    } counts[] = {
+        {"good", 2, 2, {1.5, NAN, 0}},
+        {"none", 0, 2, {NAN, NAN, 0}},
+        {"few", 1, 1, {1, 0, 0}},
+        {"many", 1, 3, {1, 2, 3}},
+        {"infinite", 1, 2, {1, INFINITY, 0}},
+        {"unasked", 0, 2, {1, 2, 0}},
+    };
+
+    for (size_t i = 0; i < WS_COUNT(counts); i++) {
+        const uint32_t bytes = 8 * counts[i].n;
+        const uint32_t head[2] = {0, counts[i].passes};
+        const uint64_t length = bytes;
+
+        if (strcmp(counts[i].which, which))
+            continue;
+        put_head(sock, (uint32_t)(sizeof(head) + sizeof(length)) + bytes, type);
+        put(sock, head, sizeof(head));
+        put(sock, &length, sizeof(length));
+        put(sock, counts[i].value, bytes);
+    }
+    pause();
+}
+
 /* Passes requests on to a child that serves the null device, answers back. */
 static void work(const char *how)
 {
@@ -164,6 +196,8 @@ static void work(const char *how)
 
         if (ws__wire_recv(ctx, WS__WORKER_FD, &type, &in, &fd, 0) < 0)
             _exit(0);
+        if (n == at && !strncmp(how + used, "count ", 6))
+            lie_of_counts(WS__WORKER_FD, type, how + used + 6);
         if (n == at)
             lie(WS__WORKER_FD, type, how + used);
         if (ws__wire_send(ctx, pair[0], type, in.data, in.len, fd) < 0 ||
@@ -193,7 +227,7 @@ static int count_fds(void)
 }
 
 /* One of each operation; the number of requests that this makes. */
-#define REQUESTS 11
+#define REQUESTS 12
 static int everything(struct ws_ctx *ctx)
 {
     const char *entry = "k";
@@ -214,6 +248,9 @@ static int everything(struct ws_ctx *ctx)
     int64_t at;
     size_t n;
     char bytes[16] = "";
+    const char *const metric = "m";
+    double value = 0;
+    uint32_t passes;
     int rc;
 
     WS_TRY(ws__device_open(ctx, "isolate:null", &d));
@@ -231,6 +268,11 @@ static int everything(struct ws_ctx *ctx)
     WS_TRY_DONE(d.ops->hash(d.self, buf[0], &h));
     WS_TRY_DONE(d.ops->guard(d.self, buf[0], &at));
     WS_TRY_DONE(d.ops->run(d.self, &batch, s, &n));
+    rc = d.ops->count(d.self, &seq, 0, &metric, 1, &value, &passes);
+    if (rc == WS_ENOTSUP) /* the truth */
+        rc = 0;
+    if (rc == 0 && !isnan(value))
+        rc = WS_EBUG; /* null counts nothing */
 done:
     ws__device_close(&d);
     return rc;
@@ -299,10 +341,56 @@ static void the_truth(void **state)
     ctx->worker_path = ws__strdup(ctx, exe);
     if (everything(ctx) < 0)
         fail_msg("%s", ws_ctx_error(ctx)->message);
-    setenv(LIE_ENV, "10 exit", 1); /* REQUESTS is right */
+    setenv(LIE_ENV, "11 exit", 1); /* REQUESTS is right */
     assert_int_equal(everything(ctx), WS_ECRASH);
-    setenv(LIE_ENV, "11 exit", 1);
+    setenv(LIE_ENV, "12 exit", 1);
     assert_int_equal(everything(ctx), 0);
+    ws_ctx_free(ctx);
+}
+
+/* A count of two metrics, the second request. */
+static int count_two(struct ws_ctx *ctx, const char *how, double value[2],
+                     uint32_t *passes)
+{
+    static const char *const metric[] = {"a", "b"};
+    const struct ws__dev_launch l = {.entry = "k",
+                                     .grid = {1, 1, 1},
+                                     .block = {1, 1, 1}};
+    const struct ws__dev_seq seq = {.launch = &l, .nlaunch = 1};
+    struct ws__device d;
+    char text[64];
+    int rc;
+
+    snprintf(text, sizeof(text), "1 count %s", how);
+    setenv(LIE_ENV, text, 1);
+    ws__free(ctx, ctx->worker_path);
+    ctx->worker_path = ws__strdup(ctx, exe);
+    assert_int_equal(ws__device_open(ctx, "isolate:null", &d), 0);
+    d.ops->set_limit(d.self, LIMIT_NS);
+    rc = d.ops->count(d.self, &seq, 0, metric, 2, value, passes);
+    ws__device_close(&d);
+    return rc;
+}
+
+static void lies_about_counts(void **state)
+{
+    static const char *const bad[] = {"few", "many", "infinite", "unasked"};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    double v[2];
+    uint32_t passes;
+
+    (void)state;
+    assert_int_equal(count_two(ctx, "good", v, &passes), 0);
+    assert_true(v[0] == 1.5 && isnan(v[1]) && passes == 2);
+    assert_int_equal(count_two(ctx, "none", v, &passes), 0);
+    assert_true(isnan(v[0]) && isnan(v[1]) && passes == 0);
+    for (size_t i = 0; i < WS_COUNT(bad); i++) {
+        v[0] = v[1] = 7;
+        assert_int_equal(count_two(ctx, bad[i], v, &passes), WS_EPROTO);
+        assert_true(isnan(v[0]) && isnan(v[1]) && passes == 0);
+    }
+    assert_int_equal(count_two(ctx, "silence", v, &passes), WS_ETIMEOUT);
+    assert_non_null(strstr(ws_ctx_error(ctx)->message, "counting"));
     ws_ctx_free(ctx);
 }
 
@@ -311,6 +399,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_truth),
         cmocka_unit_test(each_lie),
+        cmocka_unit_test(lies_about_counts),
     };
 
     if (getenv(LIE_ENV))

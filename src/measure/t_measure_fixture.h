@@ -8,6 +8,9 @@
 #define WS_T_MEASURE_FIXTURE_H
 
 #include "base/t_base.h"
+
+#include <math.h>
+
 #include "measure/measure_int.h"
 
 /* ---- the device between ------------------------------------------------- */
@@ -32,9 +35,14 @@ struct t_script {
     size_t last_fills;
     bool one_set;
     _Atomic uint64_t limit_ns; /* of the running operation */
-    bool stands;  /* what a cubin holds is a text for the inner device */
-    int compiled; /* what a build that only compiles says of its hash:
-                     1 another one, 2 nothing */
+    bool stands;      /* what a cubin holds is a text for the inner device */
+    int compiled;     /* what a build that only compiles says of its hash:
+                         1 another one, 2 nothing */
+    long counts;      /* how often; counting launches once */
+    int count_rc;     /* 0, or what it returns instead of counting */
+    bool spoil_count; /* the result that is counted is wrong */
+    bool no_metric;   /* none can be had */
+    uint64_t flush_bytes; /* of the last count */
     /* After a run of the inner device; may change everything. */
     void (*after_run)(struct t_script *s, struct ws__device *d,
                       const struct ws__dev_batch *b, struct ws__dev_sample *x,
@@ -42,6 +50,9 @@ struct t_script {
 };
 
 static struct t_script t_script;
+
+/* What the fake counts: of the i-th metric of the k-th launch. */
+#define T_COUNT(k, i) (100.0 * (double)((k) + 1) + (double)(i))
 
 struct t_between {
     struct ws_ctx *ctx;
@@ -197,6 +208,41 @@ static inline int t_b_run(void *dev, const struct ws__dev_batch *batch,
     return 0;
 }
 
+static inline int t_b_count(void *dev, const struct ws__dev_seq *seq,
+                            uint64_t flush_bytes, const char *const *metric,
+                            size_t n, double *value, uint32_t *passes)
+{
+    const struct ws__dev_batch once = {
+        .prog = seq, .nprog = 1, .nset = 1, .rounds = 1, .inner = 1};
+    struct t_between *b = dev;
+    struct t_script *s = &t_script;
+    struct ws__dev_sample x;
+    size_t got;
+
+    s->counts++;
+    s->flush_bytes = flush_bytes;
+    *passes = 0;
+    for (size_t i = 0; i < n * seq->nlaunch; i++)
+        value[i] = (double)NAN;
+    WS_TRY(t_trip(b));
+    if (s->count_rc) {
+        b->dead = ws__measure_kills(s->count_rc);
+        ws__fail(b->ctx, s->count_rc, "no counts");
+        ws__hint(b->ctx, "do so");
+        return s->count_rc;
+    }
+    if (s->no_metric)
+        return 0;
+    WS_TRY(b->inner.ops->run(b->inner.self, &once, &x, &got));
+    if (s->spoil_count)
+        WS_TRY(b->inner.ops->fill(b->inner.self, seq->hash[0], 7));
+    for (size_t i = 0; i < n * seq->nlaunch; i++)
+        if (strcmp(metric[i % n], "absent"))
+            value[i] = T_COUNT(i / n, i % n);
+    *passes = 3;
+    return 0;
+}
+
 static inline void t_b_set_limit(void *dev, uint64_t ns)
 {
     struct t_between *b = dev;
@@ -222,6 +268,7 @@ static const struct ws__device_ops t_between_ops = {
     .hash = t_b_hash,
     .guard = t_b_guard,
     .run = t_b_run,
+    .count = t_b_count,
     .set_limit = t_b_set_limit,
 };
 

@@ -1,5 +1,5 @@
 /*
- * t_cuda_abi.c: our declarations of CUDA's driver, of NVRTC and of NVML
+ * t_cuda_abi.c: our declarations of CUDA's driver, of NVRTC, NVML and CUPTI
  * against the toolkit's headers; those of the runtime, too, whose table of
  * functions (wsrt.h) has pointers and numbers in the place of their types.
  *
@@ -14,6 +14,7 @@
 #include "base/t_base.h"
 
 #include "device/cuda/cuda_api.h"
+#include "device/cuda/cuda_cupti.h"
 #include "device/cuda/cuda_nvrtc.h"
 #include "runtime/wsrt_exec.h"
 
@@ -164,6 +165,50 @@ NVML_FUNCTIONS(WS_X)
 #undef cu_enum
 #endif
 
+#ifdef HAVE_CUPTI_H
+#define WS_X(name, theirs, value) _Static_assert((value) == (theirs), #theirs);
+CUPTI_CONSTANTS(WS_X)
+#undef WS_X
+#define WS_X(name, value, code, hint)                                          \
+    _Static_assert((value) == CUPTI_ERROR_##name, #name);
+CUPTI_ERRORS(WS_X)
+#undef WS_X
+
+#define cu_device CUdevice
+#define cu_context CUcontext
+#define cu_enum unsigned
+#define cupti_host CUpti_Profiler_Host_Object *
+#define cupti_ranges CUpti_RangeProfiler_Object *
+#define SAME_FIELD(type, name)                                                 \
+    _Static_assert(offsetof(ours_of, name) == offsetof(theirs_of, name),       \
+                   #name);                                                     \
+    _Static_assert(__builtin_types_compatible_p(                               \
+                       __typeof__(((theirs_of *)NULL)->name), type),           \
+                   #name);
+#define WS_X(name, theirs, fields, last)                                       \
+    SAME_TYPE(cupti##name, unsigned, (CUpti_##theirs##_Params *))              \
+    SAME_SIZE(struct cupti_##name, CUpti_##theirs##_Params);                   \
+    _Static_assert((size_t)CUPTI_SIZE_##name ==                                \
+                       CUpti_##theirs##_Params_STRUCT_SIZE,                    \
+                   #name);                                                     \
+    static inline void fields_of_##name(void)                                  \
+    {                                                                          \
+        typedef CUpti_##theirs##_Params theirs_of;                             \
+        typedef struct cupti_##name ours_of;                                   \
+                                                                               \
+        SAME_FIELD(size_t, structSize)                                         \
+        SAME_FIELD(void *, pPriv)                                              \
+        fields(SAME_FIELD)                                                     \
+    }
+CUPTI_FUNCTIONS(WS_X)
+#undef WS_X
+#undef cu_device
+#undef cu_context
+#undef cu_enum
+#undef cupti_host
+#undef cupti_ranges
+#endif
+
 static void the_driver_is_as_declared(void **state)
 {
     (void)state;
@@ -188,12 +233,21 @@ static void nvml_is_as_declared(void **state)
 #endif
 }
 
+static void cupti_is_as_declared(void **state)
+{
+    (void)state;
+#ifndef HAVE_CUPTI_H
+    SKIP("<cupti_range_profiler.h> is not installed; nothing was compared");
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_driver_is_as_declared),
         cmocka_unit_test(the_compiler_is_as_declared),
         cmocka_unit_test(nvml_is_as_declared),
+        cmocka_unit_test(cupti_is_as_declared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <math.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -715,6 +716,77 @@ static void passes_values(void **state)
     assert_int_equal(got, v);
 }
 
+static const char *const metric[] = {"gpu__time_duration.sum", "absent__x.sum",
+                                     "sm__cycles_elapsed.max"};
+#define METRICS WS_COUNT(metric)
+
+/* Two launches of a kernel that changes its buffer, restored before each
+ * pass. */
+static int count(struct fixture *f, uint32_t a, uint32_t b, uint64_t flush,
+                 double v[2 * METRICS], uint32_t *passes)
+{
+    const struct ws__dev_copy restore = {a, b};
+    struct ws__dev_launch two[2];
+    struct call c;
+
+    make_call(f, &c, "touch", a, 0);
+    two[0] = two[1] = c.launch;
+    c.seq.launch = two;
+    c.seq.nlaunch = 2;
+    c.seq.restore = &restore;
+    c.seq.nrestore = 1;
+    for (size_t i = 0; i < 2 * METRICS; i++)
+        v[i] = 7;
+    *passes = 99;
+    return f->dev.ops->count(f->dev.self, &c.seq, flush, metric, METRICS, v,
+                             passes);
+}
+
+static void no_counts(struct fixture *f, int rc, const double v[2 * METRICS],
+                      uint32_t passes)
+{
+    assert_int_equal(rc, WS_ENOTSUP);
+    assert_true(ws_ctx_error(f->ctx)->message[0]);
+    assert_int_equal(passes, 0);
+    for (size_t i = 0; i < 2 * METRICS; i++)
+        assert_true(isnan(v[i]));
+}
+
+/* Or says that it has none, and goes on working. */
+static void counts_each_launch(void **state)
+{
+    static double recorded[2 * METRICS];
+    struct fixture *f = begin(state);
+    double v[2 * METRICS];
+    uint32_t a, b, passes;
+    int rc = 0;
+
+    if (!f->dev.ops->count)
+        return;
+    build_all(f);
+    a = alloc(f, BYTES);
+    b = alloc(f, BYTES);
+    write_floats(f, b, 5);
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        rc = count(f, a, b, i ? 1 << 20 : 0, v, &passes);
+        if (rc) {
+            no_counts(f, rc, v, passes);
+            break;
+        }
+        assert_true(passes >= 1);
+        for (size_t k = 0; k < 2; k++) {
+            assert_true(v[k * METRICS] > 0 && v[k * METRICS + 2] > 0);
+            assert_true(isnan(v[k * METRICS + 1]));
+        }
+        assert_true(read_float(f, a) == 7);
+    }
+    if (f->subject->way == RECORD)
+        memcpy(recorded, v, sizeof(v));
+    if (f->subject->way == REPLAY)
+        assert_memory_equal(recorded, v, sizeof(v));
+    must_work(f);
+}
+
 static void stops_at_its_limit(void **state)
 {
     struct fixture *f = begin(state);
@@ -1010,6 +1082,7 @@ static const struct {
     EACH(restores_before_each_sample),
     EACH(repeats_inside_a_sample),
     EACH(passes_values),
+    EACH(counts_each_launch),
     EACH(stops_at_its_limit),
     EACH(refuses_bad_launches),
     EACH(a_crash_is_a_result),

@@ -23,7 +23,6 @@
     FAKE_EXPORT int cupti##name(struct cupti_##name *p);
 CUPTI_FUNCTIONS(WS_X)
 #undef WS_X
-FAKE_EXPORT int cuptiGetVersion(uint32_t *version);
 
 #define MAX_METRICS 256
 #define IMAGE_MAGIC 0x5eedu
@@ -64,13 +63,6 @@ static unsigned launches(void)
     if (driver)
         *(void **)&fn = dlsym(driver, "fake_launches");
     return fn ? fn() : 0;
-}
-
-int cuptiGetVersion(uint32_t *version)
-{
-    TURN();
-    *version = 130001;
-    return 0;
 }
 
 int cuptiProfilerInitialize(struct cupti_ProfilerInitialize *p)

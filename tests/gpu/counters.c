@@ -8,9 +8,9 @@
  * `stream` reads and writes 512 MiB, `gemm` multiplies bfloat16 matrices of
  * 4096 x 4096 by the tensor instructions of a warp, `small` does what `stream`
  * does with 64 KiB and is only timed. `count` prints a line a
- * fact: "value KERNEL METRIC NUMBER" (cold caches), "time before|after KERNEL
- * MICROSECONDS" (median), "cost FIRST MEDIAN MIN MAX" in milliseconds of
- * counting `stream` by the one-pass set, and "passes SET NUMBER".
+ * fact: "value SET KERNEL METRIC NUMBER" (cold caches), "time WHEN KERNEL
+ * MICROSECONDS" (median of 41), the cost of counting `stream` by the one-pass
+ * set, of either set, and "passes SET NUMBER".
  * tests/gpu/counters.sh compares with ncu.
  */
 #include <math.h>
@@ -231,46 +231,75 @@ static uint32_t count(const struct ws__dev_seq *seq, const struct set *s,
     return passes;
 }
 
-/* Both kernels one after the other, with a timed fill that is no launch. */
+/* Each kernel on its own, twice: the first time the set is worked out. */
 static void values(const char *set, unsigned which)
 {
-    const struct ws__dev_fill fill = {.buffer = product, .timed = true};
-    const struct ws__dev_seq seq = {.launch = launch,
-                                    .nlaunch = 2,
-                                    .fill = &fill,
-                                    .nfill = 1};
     struct set s = set_of(which);
-    double v[2 * WS__NMETRIC];
-    double t0 = (double)ws__now_ns();
+    double v[WS__NMETRIC];
 
-    printf("passes %s %u\n", set, (unsigned)count(&seq, &s, FLUSH_BYTES, v));
-    printf("first %s %.1f\n", set, ((double)ws__now_ns() - t0) * 1e-6);
-    t0 = (double)ws__now_ns();
-    count(&seq, &s, FLUSH_BYTES, v);
-    printf("second %s %.1f\n", set, ((double)ws__now_ns() - t0) * 1e-6);
-    for (size_t k = 0; k < 2; k++)
+    for (size_t k = 0; k < 2; k++) {
+        const struct ws__dev_seq seq = {.launch = &launch[k], .nlaunch = 1};
+        uint64_t t0 = ws__now_ns(), t1;
+        uint32_t passes = count(&seq, &s, FLUSH_BYTES, v);
+
+        t1 = ws__now_ns();
+        count(&seq, &s, FLUSH_BYTES, v);
+        printf("set %s %s: %.1f ms, again %.1f ms\n", set, entry[k],
+               (double)(t1 - t0) * 1e-6, (double)(ws__now_ns() - t1) * 1e-6);
+        if (!k)
+            printf("passes %s %u\n", set, (unsigned)passes);
         for (size_t i = 0; i < s.n; i++)
-            printf("value %s %s %s %.10g\n", set, entry[k], s.name[i],
-                   v[k * s.n + i]);
+            printf("value %s %s %s %.10g\n", set, entry[k], s.name[i], v[i]);
+    }
+}
+
+/* Both in one sequence, with a timed fill, which is no launch: what does not
+ * depend on the caches is what each has alone. */
+static void sequence(void)
+{
+    static const char *const name[] = {"smsp__inst_executed.sum",
+                                       "sm__ctas_launched.sum"};
+    const struct set s = {.name = {name[0], name[1]}, .n = 2};
+    const struct ws__dev_fill fill = {.buffer = product, .timed = true};
+    struct ws__dev_seq seq = {.launch = launch,
+                              .nlaunch = 2,
+                              .fill = &fill,
+                              .nfill = 1};
+    double both[4], alone[2];
+
+    count(&seq, &s, 0, both);
+    for (size_t k = 0; k < 2; k++) {
+        seq.launch = &launch[k];
+        seq.nlaunch = 1;
+        count(&seq, &s, 0, alone);
+        printf(
+            "sequence %s: %.0f instructions, %.0f blocks; alone %.0f, %.0f\n",
+            entry[k], both[2 * k], both[2 * k + 1], alone[0], alone[1]);
+        if (both[2 * k] == alone[0] && both[2 * k + 1] == alone[1])
+            continue;
+        fprintf(stderr, "counters: a launch has the counts of another\n");
+        exit(1);
+    }
 }
 
 static void cost(void)
 {
     const struct ws__dev_seq seq = {.launch = launch, .nlaunch = 1};
     struct set s = set_of(WS__METRICS_ONE_PASS);
-    double v[WS__NMETRIC], ms[COUNTS];
+    double v[WS__NMETRIC], ms[COUNTS], low = INFINITY, high = 0;
 
     for (size_t i = 0; i < COUNTS; i++) {
         uint64_t t0 = ws__now_ns();
 
         count(&seq, &s, FLUSH_BYTES, v);
         ms[i] = (double)(ws__now_ns() - t0) * 1e-6;
+        low = i && ms[i] < low ? ms[i] : low;
+        high = i && ms[i] > high ? ms[i] : high;
     }
-    printf("cost first %.2f", ms[0]);
-    printf(" median %.2f", ws__median(ms + 1, COUNTS - 1));
-    for (size_t i = 1; i < COUNTS; i++)
-        printf(" %.2f", ms[i]);
-    printf("\n");
+    printf(
+        "cost %zu metrics: first %.1f ms, then median %.1f ms of %d (%.1f to "
+        "%.1f)\n",
+        s.n, ms[0], ws__median(ms + 1, COUNTS - 1), COUNTS - 1, low, high);
 }
 
 static void names(const char *set)
@@ -284,13 +313,6 @@ static void names(const char *set)
     for (size_t i = 0; i < n; i++)
         printf("%s%s", i ? "," : "", name[i]);
     printf("\n");
-}
-
-static void note(void *user, enum ws_log_level level, const char *text)
-{
-    (void)user;
-    (void)level;
-    fprintf(stderr, "%s\n", text);
 }
 
 int main(int argc, char **argv)
@@ -307,7 +329,6 @@ int main(int argc, char **argv)
     }
     opts.worker_path = getenv("WAVESMITH_WORKER");
     setvbuf(stdout, NULL, _IOLBF, 0);
-    opts.log = getenv("VERBOSE") ? note : NULL;
     ctx = ws_ctx_new(&opts);
     set_up(argc > 2 ? argv[2] : "cuda:0");
     if (!strcmp(argv[1], "plain")) {
@@ -320,6 +341,7 @@ int main(int argc, char **argv)
         times("after-one");
         values("one", WS__METRICS_ONE_PASS);
         values("full", WS__METRICS_FULL);
+        sequence();
         times("after-full");
     }
     ws__device_close(&dev);

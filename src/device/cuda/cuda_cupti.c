@@ -6,7 +6,9 @@
  */
 #include "device/cuda/cuda_cupti.h"
 
+#include <dlfcn.h>
 #include <glob.h>
+#include <unistd.h>
 
 #include "base/dl.h"
 #include "base/banned.h"
@@ -50,7 +52,6 @@ static int load(struct ws_ctx *ctx, const char *const *names,
                 struct cupti_api *api)
 {
     const struct ws__dl_symbol symbols[] = {
-        {"cuptiGetVersion", (void **)&api->GetVersion, false},
 #define WS_X(name, theirs, fields, last)                                       \
     {"cupti" #name, (void **)&api->name, false},
         CUPTI_FUNCTIONS(WS_X)
@@ -63,6 +64,28 @@ static int load(struct ws_ctx *ctx, const char *const *names,
                        "from PyPI 'nvidia-cuda-cupti'), or let "
                        "LD_LIBRARY_PATH name the folder of libcupti.so.13",
                        symbols, &api->lib);
+}
+
+/* CUPTI opens its helpers by their bare names, which finds nothing where its
+ * folder is on nobody's path: so those beside it are opened first. */
+static void load_helpers(struct ws_ctx *ctx, const struct cupti_api *api)
+{
+    static const char *const helper[] = {"libnvperf_host.so",
+                                         "libnvperf_target.so"};
+    const char *slash;
+    Dl_info own;
+    char path[1024];
+
+    if (!dladdr((void *)(uintptr_t)api->ProfilerInitialize, &own) ||
+        !own.dli_fname)
+        return;
+    slash = strrchr(own.dli_fname, '/');
+    for (size_t i = 0; slash && i < WS_COUNT(helper); i++) {
+        snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - own.dli_fname),
+                 own.dli_fname, helper[i]);
+        if (!access(path, R_OK) && ws__dl_try(ctx, path) < 0)
+            ws__error_clear(ctx); /* it says itself what it lacks */
+    }
 }
 
 int ws__cupti_load(struct ws_ctx *ctx, struct cupti_api *api)
@@ -85,6 +108,8 @@ int ws__cupti_load(struct ws_ctx *ctx, struct cupti_api *api)
             names[n++] = found.gl_pathv[i - 1];
     rc = load(ctx, names, api);
     globfree(&found);
+    if (rc == 0)
+        load_helpers(ctx, api);
     if (rc == WS_ENODRIVER) { /* the device works, it is counters that lack */
         ws__error_prefix(ctx, "no counters");
         ctx->err.code = rc = WS_ENOTSUP;

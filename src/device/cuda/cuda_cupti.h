@@ -5,8 +5,8 @@
  *
  * As for the driver (cuda_api.h), functions are found at run time, names are
  * of our own, and everything is a list, so that a test can compare it with the
- * toolkit's headers (tests/conformance/t_cuda_abi.c). All functions but two
- * take one structure of arguments, which begins with its own size; both come
+ * toolkit's headers (tests/conformance/t_cuda_abi.c). Each function
+ * takes one structure of arguments, which begins with its own size; both come
  * from one row here.
  */
 #ifndef WS_CUDA_CUPTI_H
@@ -240,7 +240,6 @@ enum {
 
 struct cupti_api {
     void *lib;
-    int (*GetVersion)(uint32_t *);
 #define WS_X(name, theirs, fields, last) int (*name)(struct cupti_##name *);
     CUPTI_FUNCTIONS(WS_X)
 #undef WS_X
