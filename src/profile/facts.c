@@ -11,6 +11,7 @@
 #include "base/banned.h"
 
 #define SECTOR 32.0 /* bytes */
+#define USED_PCT 1  /* of its time a unit is busy that is used at all */
 #define LANES 32.0
 
 static const struct row {
@@ -75,12 +76,6 @@ static double all_launches(const struct ws__subject *s, enum ws__metric m)
 static double over(double a, double b)
 {
     return b > 0 ? a / b : NAN;
-}
-
-/* What a metric that is missing on some architectures adds to others. */
-static double plus(double a, double b)
-{
-    return isnan(b) ? a : isnan(a) ? b : a + b;
 }
 
 static double larger(double a, double b)
@@ -175,8 +170,6 @@ static void shared_facts(const double *c, double *f)
 
 static void unit_facts(const double *c, double *f)
 {
-    double tensor = plus(c[WS__M_TENSOR_MMA], c[WS__M_TENSOR_WIDE]);
-
     f[WS__F_TENSOR_BUSY] = c[WS__M_TENSOR_PCT] / 100;
     f[WS__F_FMA_BUSY] = c[WS__M_FMA_PCT] / 100;
     f[WS__F_XU_BUSY] = c[WS__M_XU_PCT] / 100;
@@ -190,11 +183,10 @@ static void unit_facts(const double *c, double *f)
     f[WS__F_ACTIVE] = c[WS__M_WARPS_ACTIVE];
     f[WS__F_IMBALANCE] =
         1 - over(c[WS__M_SM_CYCLES_ACTIVE], c[WS__M_SM_CYCLES]);
-    /* What was counted is more than what is written down. */
+    /* Not the instructions of the matrix units: on an H200 these are one a
+     * warp in kernels without a matrix product. */
     if (!isnan(c[WS__M_TENSOR_PCT]))
-        f[WS__F_USES_TENSOR] = c[WS__M_TENSOR_PCT] > 0;
-    if (!isnan(tensor))
-        f[WS__F_USES_TENSOR] = tensor > 0;
+        f[WS__F_USES_TENSOR] = c[WS__M_TENSOR_PCT] >= USED_PCT;
     if (!isnan(c[WS__M_TENSOR_WIDE]))
         f[WS__F_USES_WIDE] = c[WS__M_TENSOR_WIDE] > 0;
     for (size_t i = 0; i < WS__NSTALL; i++)
