@@ -408,13 +408,20 @@ static void kept_in_scratch(void **state)
 
 static void unset_local_memory(void **state)
 {
+    struct ws__question q = t_question(1, 1, 0);
+    struct ws__trial t[2];
     struct t_case *c = new_case(HALF_SET);
     struct ws__measure *m = open_or_skip(c);
 
     (void)state;
     judge(m, &(struct variant){2, WS__V_OK, NULL});
     assert_true(m->dirt.module && !m->dirt.none);
-    judge(m, &(struct variant){1, WS__V_WRONG, "NaN"});
+    /* Which units the kernel of ours came to is not for us to say: it is told
+     * by a checked launch or by a timed one. */
+    if (t_answer(m, &q, t) < 0)
+        fail_msg("%s", ctx->err.message);
+    assert_true(t[0].verdict == WS__V_WRONG || t[0].verdict == WS__V_CHEAT);
+    t_clear(ctx, t);
     ws__measure_close(m);
     t_case_free(c);
 }

@@ -145,7 +145,7 @@ static const struct variant {
     {1, WS__V_WRONG, WS__GATE_SHAPES, "not on another (N="},
     {2, WS__V_WRONG, WS__GATE_SHAPES, "not written"},
     {3, WS__V_WRONG, WS__GATE_VALUES, "not on 'huge'"},
-    {4, WS__V_WRONG, WS__GATE_VALUES, "not on 'zeros'"},
+    {4, WS__V_WRONG, WS__GATE_VALUES, "not on 'ties'"},
     {5, WS__V_WRONG, WS__GATE_SHAPES, "writes outside of 'C'"},
 };
 

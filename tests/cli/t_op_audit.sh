@@ -73,9 +73,9 @@ if "$python" -c 'import numpy' 2>/dev/null; then
     check "is named" out_has "another input 'Y' would pass as right"
     sed -i 's/return .*/return abs(X) ** -0.5 * Y/' "$tmp/op/ref.py"
     expect "infinite at zero" 1 "$ws" op audit "$tmp/op" --trust-python
-    check "where" out_has "unfit for values zeros"
+    check "where" out_has "unfit for values ties"
     check "and what to write" out_has "values: {zeros: why}"
-    edit 's/^workloads/values: {zeros: "it divides by X"}\nworkloads/'
+    edit 's/^workloads/values: {zeros: "it divides by X", ties: "the same"}\nworkloads/'
     expect "a family that is refused" 0 "$ws" op audit "$tmp/op" --trust-python
     check "is said" out_has "not taken: it divides by X"
     expect "the example in Python" 0 "$ws" op audit examples/own-op --trust-python --workload M=3,N=770
