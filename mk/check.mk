@@ -11,7 +11,6 @@ check: deps
 	$(CHECK) CC=clang -j2 all
 	$(CHECK) SAN=address,undefined test
 	$(CHECK) SAN=thread -j2 test-threads
-	$(CHECK) integrity
 	-$(CHECK) deps-peers
 	-$(CHECK) deps-triton
 	$(CHECK) test-slow
