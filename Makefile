@@ -3,6 +3,7 @@
 #   make            everything          make demo     install, build, tune GEMM
 #   make test       fast tests          make check    sanitizers and all checks
 #   make bench      figures             make install  PREFIX=/usr/local
+#   make integrity  attacks and honest kernels before the judge
 #   make bench-peers  beside peers      make soak     hours, not minutes
 #   make deps       packages of the distribution (root)
 #   make test SAN=address,undefined     the same with sanitizers

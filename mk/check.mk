@@ -11,6 +11,7 @@ check: deps
 	$(CHECK) CC=clang -j2 all
 	$(CHECK) SAN=address,undefined test
 	$(CHECK) SAN=thread -j2 test-threads
+	$(CHECK) integrity
 	-$(CHECK) deps-peers
 	-$(CHECK) deps-triton
 	$(CHECK) test-slow
@@ -29,6 +30,11 @@ test-threads: all $(THREADED)
 test-slow: all $(TESTS) $(B)/tests/perf/peers/peer_space
 	@BUILD=$(B) LIMIT=900 JOBS=1 tests/run $(sort $(wildcard tests/slow/s_*.sh))
 
+# Every attack and every honest kernel of tests/integrity on the default device;
+# the last line has both rates. INTEGRITY: arguments of the script.
+integrity: all
+	@BUILD=$(B) tests/integrity/run -o $(B)/tests/integrity $(INTEGRITY)
+
 bench: all $(patsubst %.c,$(B)/%,$(wildcard tests/perf/perf_*.c))
 	@for p in $(patsubst %.c,$(B)/%,$(wildcard tests/perf/perf_*.c)); do \
 	    WS_ROOT=$$PWD WAVESMITH_WORKER=$$PWD/$(B)/wavesmith-worker $$p || exit 1; done
@@ -37,4 +43,4 @@ $(B)/tests/perf/%: $(B)/tests/perf/%.o $(B)/libwavesmith.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-.PHONY: check test-threads test-slow bench
+.PHONY: check test-threads test-slow bench integrity

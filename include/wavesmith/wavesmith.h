@@ -658,6 +658,103 @@ struct ws_bench_row {
 WS_API int ws_bench(struct ws_spec *spec, const struct ws_run_opts *opts,
                     const char *against, struct ws_bench_row *out);
 
+/* ---- profile: what holds it back? ---------------------------------------- */
+
+struct ws_profile_opts {
+    size_t size;
+    const char *device, *kernel, *workload, *cache,
+        *launch;        /* as ws_run_opts */
+    const char *config; /* NULL: the fastest that the project's store knows for
+                           the workload on the device, else the default */
+    uint64_t seed, run_limit_ns;
+    int trust_python;
+    const char *set;          /* counters: "one" pass, or "full"; NULL: full */
+    const char *ncu;          /* a file that `ncu --csv --page raw` wrote: its
+                                 counters are taken, none are asked for */
+    const char *ncu_cache;    /* its --cache-control: "all" or "none"; NULL: not
+                                 known */
+    const char *disassembler; /* path of cuobjdump or nvdisasm; NULL: none */
+};
+
+/* A number with a name. A value that is missing is NaN, never 0. */
+struct ws_profile_value {
+    const char *key, *unit, *about;
+    double value;
+};
+/* A transformation, and the metric that it should raise or lower. */
+struct ws_profile_move {
+    unsigned id; /* of the catalogue */
+    const char *name, *metric;
+    int up;
+};
+struct ws_profile_finding {
+    const char *key, *text, *bound; /* bound: "memory", as of ws_profile */
+    const struct ws_profile_value *evidence;
+    size_t nevidence;
+    const struct ws_profile_move *move;
+    size_t nmove;
+};
+/* A rule that nothing could be said of, and what it lacked. */
+struct ws_profile_blind {
+    const char *key, *text, *missing;
+};
+struct ws_profile_launch {
+    const char *entry;
+    uint64_t grid[3];
+    uint32_t block[3];
+    const struct ws_profile_value *counter; /* about: the driver's name */
+    size_t ncounter;
+};
+
+struct ws_profile {
+    const char *kernel, *config, *workload, *device;
+    const char *config_from;        /* "given", "best", "default" */
+    const char *verdict, *reason;   /* reason: or NULL */
+    const char *candidate, *binary; /* hashes; binary: NULL if not known */
+    const char *cache;              /* of the times: "cold" or "warm" */
+    const char *bound, *bound_text;
+    const char *counters;         /* "cupti", "ncu", "none" */
+    const char *counters_why;     /* none: why; else how they were counted */
+    uint32_t passes;              /* 0: none, or not said */
+    double time_ns, lo_ns, hi_ns; /* NaN: not timed */
+    /* The floor; NaN where there is no ceiling. */
+    double bytes, flops, bytes_ns, flops_ns, floor_ns, launch_ns, gap;
+    double declared_bytes; /* before rows that inputs name twice went off */
+    const char *bytes_by, *flops_by;     /* "copy", "tensor_bf16" */
+    const char *bytes_from, *flops_from; /* "measured", "data sheet" */
+    const char *roof;                    /* the device that they are of */
+    int partly; /* 1: something of the floor has no ceiling here */
+    /* Resources, 0 if not known. */
+    uint32_t registers, spill_bytes, shared_bytes, private_bytes;
+    uint32_t blocks_per_unit;
+    const char *limiter;
+    /* Another size, timed where there are no counters. NULL: it was not. */
+    const char *scaled_axis;
+    int64_t scaled_to;
+    double scaled_ns, fixed_ns;
+    const struct ws_profile_value *mix; /* instructions of the binary */
+    size_t nmix;
+    const char *mix_why;                 /* why there is none; NULL */
+    const struct ws_profile_value *fact; /* all that are known */
+    size_t nfact;
+    const struct ws_profile_value *stall; /* the largest three at most */
+    size_t nstall;
+    const struct ws_profile_finding *finding;
+    size_t nfinding;
+    const struct ws_profile_blind *blind;
+    size_t nblind;
+    const struct ws_profile_launch *launch;
+    size_t nlaunch;
+};
+
+/* Builds, judges, times and counts one config on one workload, and says what
+ * holds it back. A kernel that fails is a result: its verdict says so, and
+ * nothing else is known. Everything in *out lives until the specification is
+ * freed. Errors: those of ws_check; WS_ESPEC, with file and line, of the ncu
+ * file. */
+WS_API int ws_profile(struct ws_spec *spec, const struct ws_profile_opts *opts,
+                      struct ws_profile *out);
+
 /* ---- trials: what a store holds ------------------------------------------ */
 
 /* Which trials; fields that are 0 or NULL leave none out. */

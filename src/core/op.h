@@ -152,6 +152,13 @@ struct ws__workload {
         *input; /* one a tensor of the op; NULL: as it says */
 };
 
+/* Which unit of a device an op's operations need at best. */
+enum ws__unit {
+    WS__UNIT_AUTO,   /* tensor: multiplies narrow floats along a reduction */
+    WS__UNIT_TENSOR, /* matrix units */
+    WS__UNIT_VECTOR
+};
+
 enum ws__cache_mode { WS__CACHE_DEFAULT, WS__CACHE_COLD, WS__CACHE_WARM };
 
 /* A reference in Python: the text of a file, whose function gets the inputs in
@@ -193,6 +200,12 @@ struct ws__op {
     bool finite[WS__NFAMILY];         /* refused, but results must be numbers */
     struct ws__expr *flops, *bytes;   /* the floor's numerators; NULL: unknown,
                                          bytes: sum of distinct tensor bytes */
+    /* What only explains times, and is no part of the hash: which unit does
+     * the flops; and, by tensor, 1 + the input whose entries name the rows
+     * (along the first dimension) that are read, 0: all are. `bytes` then
+     * counts a row for each entry. */
+    enum ws__unit unit;
+    uint8_t touched[WS__MAX_TENSORS];
     enum ws__cache_mode cache;
     struct ws__workload *workload; /* shipped with the op */
     size_t nworkload;

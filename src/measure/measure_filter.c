@@ -122,12 +122,33 @@ static int add_buffer(const struct ws__measure *m, const char *name,
     return 0;
 }
 
+/* Memory for time: a table of results, say. Splitting a sum into parts takes
+ * some copies of an output, packing a copy of an input. */
+#define SCRATCH_RATIO 64u
+#define SCRATCH_FREE ((uint64_t)16 << 20)
+
+static int check_scratch(uint64_t tensors, uint64_t scratch, char *reason)
+{
+    uint64_t limit = tensors > UINT64_MAX / SCRATCH_RATIO
+                         ? UINT64_MAX
+                         : tensors * SCRATCH_RATIO;
+
+    if (scratch <= SCRATCH_FREE || scratch <= limit)
+        return 1;
+    snprintf(reason, REASON,
+             "scratch memory takes %llu bytes, over %u times the %llu of all "
+             "tensors",
+             (unsigned long long)scratch, SCRATCH_RATIO,
+             (unsigned long long)tensors);
+    return 0;
+}
+
 static int check_memory(const struct ws__measure *m, const struct ws__kernel *k,
                         const struct ws__instance *in,
                         const struct ws__plan *plan, char *reason)
 {
     const struct ws__op *op = m->op;
-    uint64_t sum = 0, limit = ws__measure_max_bytes(m);
+    uint64_t sum = 0, tensors, limit = ws__measure_max_bytes(m);
 
     for (size_t i = 0; i < op->ntensor; i++) {
         int copies = op->tensor[i].role == WS__INOUT ? 2 : 1;
@@ -139,11 +160,14 @@ static int check_memory(const struct ws__measure *m, const struct ws__kernel *k,
                             reason))
                 return 0;
     }
+    tensors = sum;
     for (size_t i = 0; i < k->nscratch; i++)
         if (plan->scratch_bytes[i] &&
             !add_buffer(m, k->scratch[i].name, plan->scratch_bytes[i], &sum,
                         reason))
             return 0;
+    if (!check_scratch(tensors, sum - tensors, reason))
+        return 0;
     if (sum <= limit)
         return 1;
     snprintf(reason, REASON,

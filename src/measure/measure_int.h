@@ -164,6 +164,13 @@ struct ws__hidden {
 struct ws__proof;
 
 struct ws__count_wish; /* measure_count.c */
+/* measure_dirt.c: a kernel of ours. */
+struct ws__dirt {
+    uint32_t module, buffer;
+    unsigned gen;
+    bool none; /* the device cannot have it */
+    struct ws__plan_launch hint;
+};
 
 struct ws__measure {
     struct ws_ctx *ctx;
@@ -220,6 +227,7 @@ struct ws__measure {
     bool fresh; /* its process has run only what is compared on ... */
     uint32_t fresh_workload;
     struct ws__proof *proof; /* NULL: nothing was to be proven yet */
+    struct ws__dirt dirt;
 };
 
 /* One candidate of a question on its way through the stages. */
@@ -455,6 +463,15 @@ int ws__measure_verify(struct ws__measure *m, struct ws__bufs *b,
 int ws__measure_compare_set(struct ws__measure *m, struct ws__bufs *b,
                             size_t set, uint32_t poison, struct ws__subject *s,
                             const char *when);
+
+/* measure_kind.c: what the wrong result `got` looks like, of the tensor and
+ * with the figures of s->t->mismatch; words are appended to out, or none. */
+void ws__measure_kind(const struct ws__measure *m, const struct ws__subject *s,
+                      const char *got, struct ws__buf *out);
+
+/* measure_dirt.c: fills the local memory of every unit with NaN, if the device
+ * can. Negative: the device failed, or the run is to stop. */
+int ws__measure_dirty(struct ws__measure *m);
 
 /* measure_state.c */
 /* Does a candidate keep something between launches? CHEAT if so. After

@@ -3,17 +3,17 @@
  *
  * While timing, the hash of every output was that of its variant of the
  * inputs; what is left to show is that the hash of variant 1 belongs to a
- * right result, and that outputs which hold a result are written like
- * poisoned ones. So each candidate runs once more, on inputs of the other
- * variant than the one whose result still lies in the outputs. The result
- * must have the hash that timed launches had, and is compared with the
- * reference, run again for variant 1: always for what is more than screened,
- * in screening if both variants had the same result (that is what a kept one
- * looks like) or if the reference is cheap beside the trial.
+ * right result, and that outputs which hold a result, and scratch that holds
+ * what made it, are written like poisoned ones. So each candidate runs once
+ * more, on inputs of the other variant than the one whose result still lies in
+ * the outputs. The result must have the hash that timed launches had, and is
+ * compared with the reference, run again for variant 1: always for what is more
+ * than screened, in screening if both variants had the same result (that is
+ * what a kept one looks like) or if the reference is cheap beside the trial.
  *
  * Inputs that only the op's own generator can fill have no variants: they get
  * another seed, after timing, and the candidate runs on those poisoned as in
- * timing and over old outputs.
+ * timing and over old outputs and scratch.
  */
 #include "measure/measure_int.h"
 
@@ -24,8 +24,8 @@
     "keeps something between launches: right when checked, wrong on changed "  \
     "inputs: "
 #define OVER_OLD                                                               \
-    "keeps something between launches: its result over old outputs is not "    \
-    "the one over poison"
+    "keeps something between launches: its result over old outputs and "       \
+    "scratch is not the one over poison"
 
 struct state {
     struct ws__measure *m;
@@ -76,7 +76,19 @@ static int compare(struct state *x, struct ws__subject *s, size_t set)
     return rc < 0 ? rc : 0;
 }
 
-/* One launch; poison: the outputs are filled before. */
+/* Outputs and scratch stay as the launch before left them; what the kernel
+ * wants to be zero is zero. */
+static void leave_old(struct ws__prog *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->seq.nfill; i++)
+        if (p->fill[i].timed)
+            p->fill[n++] = p->fill[i];
+    p->seq.nfill = n;
+}
+
+/* One launch; poison: outputs and scratch are filled before. */
 static int launch(struct state *x, struct ws__subject *s, bool poison,
                   uint64_t *hash)
 {
@@ -88,10 +100,8 @@ static int launch(struct state *x, struct ws__subject *s, bool poison,
     if (poison)
         held->poison = ws__poison_draw(x->b);
     ws__prog_poison(prog, poison ? held->poison : ws__poison_draw(x->b), 0);
-    if (!poison) {
-        prog->seq.fill += prog->nout;
-        prog->seq.nfill -= prog->nout;
-    }
+    if (!poison)
+        leave_old(prog);
     WS_TRY(ws__measure_once(x->m, &prog->seq, &sample));
     *hash = sample.hash;
     return 0;

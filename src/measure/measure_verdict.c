@@ -3,7 +3,7 @@
  *
  * Two launches, each on buffers of its own, with outputs and scratch filled
  * by a pattern that a right result cannot be, and by a drawn one the second
- * time.
+ * time, when local memory is full of NaN too.
  * Both results are compared with the reference, and with each other bit by
  * bit unless the kernel says that its order of summation may vary. Inputs
  * come from a seed that did not exist when the candidate was compiled. The
@@ -143,8 +143,9 @@ static void print_number(struct ws__buf *b, const char *what, double v)
         ws__buf_printf(b, "%s %.9g", what, v);
 }
 
+/* got: the tensor that the mismatch is of. */
 static int explain(struct ws__measure *m, struct ws__subject *s,
-                   const char *when)
+                   const char *got, const char *when)
 {
     const struct ws__mismatch *w = &s->t->mismatch;
     struct ws__buf b;
@@ -163,6 +164,7 @@ static int explain(struct ws__measure *m, struct ws__subject *s,
                        (unsigned long long)w->unwritten);
     if (w->nan)
         ws__buf_printf(&b, "; %llu NaN", (unsigned long long)w->nan);
+    ws__measure_kind(m, s, got, &b);
     rc = b.failed;
     if (!rc)
         rc = ws__trial_set_reason(m->ctx, s->t, "%s", b.data);
@@ -170,11 +172,12 @@ static int explain(struct ws__measure *m, struct ws__subject *s,
     return rc;
 }
 
-static int wrong(struct ws__measure *m, struct ws__subject *s, const char *when)
+static int wrong(struct ws__measure *m, struct ws__subject *s,
+                 const struct ws__result *r, const char *when)
 {
     s->t->verdict = WS__V_WRONG;
     s->judged = true;
-    return explain(m, s, when);
+    return explain(m, s, r->data + r->at[s->t->mismatch.tensor], when);
 }
 
 /* ---- one result -------------------------------------------------------- */
@@ -294,7 +297,7 @@ static int compare_result(struct ws__measure *m, const struct ws__result *r,
             WS_TRY(compare_tensor(m, s, t, r->data + r->at[t], poison, &first,
                                   &right));
     if (!right) {
-        WS_TRY(wrong(m, s, when));
+        WS_TRY(wrong(m, s, r, when));
         return 0;
     }
     for (size_t t = 0; t < m->op->ntensor; t++) {
@@ -443,6 +446,7 @@ static int verify(struct ws__measure *m, struct ws__bufs *b,
         return 0;
     }
     WS_TRY(ws__check_stop(m->ctx));
+    WS_TRY(ws__measure_dirty(m));
     ws__prog_make(m, b, s, second, m->problem, prog);
     rc = checked_launch(m, b, second, second_poison(b), prog, s, &r[1], &r[0],
                         "right at the first launch, wrong at the second: ");

@@ -462,6 +462,14 @@ static void filter(void **state)
     o.m->opts.max_bytes = 0;
     o.m->info.max_alloc_bytes = 20000;
     does_not_fit(&o, "'A' takes 24576 bytes; the device allocates 20000");
+    o.m->info.max_alloc_bytes = 0;
+    o.c->kernel.nscratch = 1;
+    o.c->kernel.scratch[0].name = "S";
+    o.c->kernel.scratch[0].bytes = t_expr(o.c, "N * 4064"); /* and guards */
+    assert_int_equal(ws__measure_fits(o.m, &q.a, 1, reason), 1);
+    o.c->kernel.scratch[0].bytes = t_expr(o.c, "N * 4065");
+    does_not_fit(&o, "takes 16781312 bytes, over 64 times the 49152 of all");
+    o.c->kernel.nscratch = 0;
     assert_int_equal(t_script.builds, 0);
     once_end(&o);
 }

@@ -356,6 +356,109 @@ static void kept_in_local_memory(void **state)
     t_case_free(c);
 }
 
+/* Scratch that survives a launch: V 1 keeps results there under a mark made of
+ * a few inputs, V 2 clears it first. */
+#define KEEPS_SCRATCH                                                          \
+    "__kernel void k(__global const float *A, __global float *C, int N,\n"     \
+    "                __global float *S)\n"                                     \
+    "{\n"                                                                      \
+    "    int i = get_global_id(0);\n"                                          \
+    "#if V == 2\n"                                                             \
+    "    S[i] = 0.0f;\n"                                                       \
+    "#endif\n"                                                                 \
+    "    C[i] = S[i] == 12345.0f ? S[N + i] : 2.0f * A[i];\n"                  \
+    "    S[N + i] = C[i];\n"                                                   \
+    "    S[i] = 12345.0f;\n"                                                   \
+    "}\n"
+
+static void kept_in_scratch(void **state)
+{
+    struct t_case *c = new_case(KEEPS_SCRATCH);
+    struct ws__launch *l = &c->kernel.launch[0];
+    struct ws__measure *m;
+
+    (void)state;
+    c->kernel.nscratch = 1;
+    c->kernel.scratch[0].name = "S";
+    c->kernel.scratch[0].bytes = t_expr(c, "8 * N");
+    l->narg = 4;
+    l->arg[3].kind = WS__ARG_SCRATCH;
+    m = open_or_skip(c);
+    judge(m, &(struct variant){1, WS__V_CHEAT, "over old outputs and scratch"});
+    judge(m, &(struct variant){2, WS__V_OK, NULL});
+    c->kernel.scratch[0].zero = true; /* then nothing is kept */
+    judge(m, &(struct variant){1, WS__V_OK, NULL});
+    ws__measure_close(m);
+    t_case_free(c);
+}
+
+/* Local memory of which V 1 sets a half and sums all, V 2 sets all. */
+#define HALF_SET                                                               \
+    "__kernel void k(__global const float *A, __global float *C, int N)\n"     \
+    "{\n"                                                                      \
+    "    __local float s[128];\n"                                              \
+    "    int i = get_global_id(0), l = get_local_id(0);\n"                     \
+    "    s[2 * l] = A[i] * 2.0f;\n"                                            \
+    "#if V == 2\n"                                                             \
+    "    s[2 * l + 1] = 0.0f;\n"                                               \
+    "#endif\n"                                                                 \
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"                                      \
+    "    C[i] = s[2 * l] + s[(2 * l + 1) % 128];\n"                            \
+    "}\n"
+
+static void unset_local_memory(void **state)
+{
+    struct t_case *c = new_case(HALF_SET);
+    struct ws__measure *m = open_or_skip(c);
+
+    (void)state;
+    judge(m, &(struct variant){2, WS__V_OK, NULL});
+    assert_true(m->dirt.module && !m->dirt.none);
+    judge(m, &(struct variant){1, WS__V_WRONG, "NaN"});
+    ws__measure_close(m);
+    t_case_free(c);
+}
+
+/* What a wrong result looks like. */
+#define KINDS                                                                  \
+    "__kernel void k(__global const float *A, __global float *C, int N)\n"     \
+    "{\n"                                                                      \
+    "    int i = get_global_id(0);\n"                                          \
+    "#if V == 1\n"                                                             \
+    "    C[i] = 0.0f;\n"                                                       \
+    "#elif V == 2\n"                                                           \
+    "    C[i] = 0.25f;\n"                                                      \
+    "#elif V == 3\n"                                                           \
+    "    C[i] = A[i];\n"                                                       \
+    "#elif V == 4\n"                                                           \
+    "    C[i] = as_float(as_uint(2.0f * A[i]) & 0xffff0000u);\n"               \
+    "#elif V == 5\n"                                                           \
+    "    if (i < 0) C[i] = A[i];\n"                                            \
+    "#else\n"                                                                  \
+    "    C[i] = i == 9 ? 0.0f : 2.0f * A[i];\n"                                \
+    "#endif\n"                                                                 \
+    "}\n"
+
+static void kinds(void **state)
+{
+    static const struct variant kind[] = {
+        {1, WS__V_WRONG, "; all zero"},
+        {2, WS__V_WRONG, "; the same value everywhere"},
+        {3, WS__V_WRONG, "; a copy of 'A'"},
+        {4, WS__V_WRONG, "lower precision, or small terms left out"},
+        {5, WS__V_WRONG, "; nothing was written"},
+        {6, WS__V_WRONG, "1 of 64 elements of 'C' wrong; worst at [9]"},
+    };
+    struct t_case *c = new_case(KINDS);
+    struct ws__measure *m = open_or_skip(c);
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(kind); i++)
+        judge(m, &kind[i]);
+    ws__measure_close(m);
+    t_case_free(c);
+}
+
 /* Kills all children, twice: workers are the only ones. */
 static void kill_workers(struct t_script *s, struct ws__device *d,
                          const struct ws__dev_batch *b,
@@ -478,6 +581,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(gaps, setup, teardown),
         cmocka_unit_test_setup_teardown(module_state, setup, teardown),
         cmocka_unit_test_setup_teardown(kept_in_local_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(kept_in_scratch, setup, teardown),
+        cmocka_unit_test_setup_teardown(unset_local_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(kinds, setup, teardown),
         cmocka_unit_test_setup_teardown(killed_from_outside, setup, teardown),
         cmocka_unit_test_setup_teardown(pairs_and_cold, setup, teardown),
         cmocka_unit_test_setup_teardown(waits_for_its_turn, setup, teardown),

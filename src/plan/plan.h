@@ -42,6 +42,14 @@ int ws__plan_may_replace(struct ws_ctx *ctx, const char *path, bool pack,
  * (o->trust_python). */
 int ws__plan_measure_opts(struct ws_spec *spec, const char *cache,
                           const char *launch, struct ws__measure_opts *o);
+/* The candidate that a kernel's name (NULL: the first) and a config's text
+ * (NULL: the default) stand for. */
+int ws__plan_choose(struct ws_spec *spec, const char *kernel,
+                    const char *config, struct ws__candidate *out);
+/* The first workload that the config may run by its constraints; the first of
+ * all if there is none, so that the reason is told. */
+int ws__plan_first_workload(struct ws_spec *spec, const struct ws__candidate *c,
+                            struct ws__workload *out);
 /* The gates that a trial passed, as the public header has them. */
 void ws__gates_public(const struct ws__trial *t, struct ws_gate out[WS_GATES]);
 

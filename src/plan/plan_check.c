@@ -106,13 +106,12 @@ static void session_end(struct ws_ctx *ctx, struct session *s)
     ws__free(ctx, s);
 }
 
-/* The candidate that opts and a config text name. */
-static int choose(struct ws_spec *spec, const struct ws_run_opts *o,
-                  const char *config, struct ws__candidate *out)
+int ws__plan_choose(struct ws_spec *spec, const char *kernel,
+                    const char *config, struct ws__candidate *out)
 {
     size_t k;
 
-    WS_TRY(ws__plan_kernel(spec, o->kernel, &k));
+    WS_TRY(ws__plan_kernel(spec, kernel, &k));
     out->kernel = (uint32_t)k;
     if (config)
         return ws__config_parse(spec->ctx, &spec->s->kernel[k], config,
@@ -121,10 +120,8 @@ static int choose(struct ws_spec *spec, const struct ws_run_opts *o,
     return 0;
 }
 
-/* Without a workload: the first that the config may run by its constraints;
- * the first of all if there is none, so that the reason is told. */
-static int first_workload(struct ws_spec *spec, const struct ws__candidate *c,
-                          struct ws__workload *out)
+int ws__plan_first_workload(struct ws_spec *spec, const struct ws__candidate *c,
+                            struct ws__workload *out)
 {
     const struct ws__kernel *k = &spec->s->kernel[c->kernel];
 
@@ -180,10 +177,10 @@ static int session_start(struct ws_spec *spec, const struct ws_run_opts *o,
     WS_TRY_DONE(ws__measure_open(spec->ctx, spec->s->op, spec->s->kernel,
                                  spec->s->nkernel, &s->w, 1, &mo, &s->m));
     WS_TRY_DONE(ws__plan_bind(spec, s->m));
-    WS_TRY_DONE(choose(spec, o, o->config, &s->q.a));
-    WS_TRY_DONE(choose(spec, o, against, &s->q.b));
+    WS_TRY_DONE(ws__plan_choose(spec, o->kernel, o->config, &s->q.a));
+    WS_TRY_DONE(ws__plan_choose(spec, o->kernel, against, &s->q.b));
     WS_TRY_DONE(o->workload ? ws__plan_workload(spec, o->workload, &s->w)
-                            : first_workload(spec, &s->q.a, &s->w));
+                            : ws__plan_first_workload(spec, &s->q.a, &s->w));
     WS_TRY_DONE(ws__instance_make(spec->ctx, spec->s->op, &s->w, &s->in));
     s->q.id = 1;
     return 0;

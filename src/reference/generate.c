@@ -156,11 +156,13 @@ double ws__fill_peak(const struct ws__fill *rule)
 #define TIE_SEED 0x7469657300u
 #define SPIKE_SEED 0x7370696b00u
 
-/* Four values: at random, or, in every second stretch, all the same. */
+/* Four values: at random, or, in every second stretch, all the same. Zero is
+ * among them where normal values lie around it: some kernels take the first
+ * zero for an end. */
 static void tie(const struct ws__fill *rule, uint64_t seed, uint64_t first,
                 double *v, size_t n)
 {
-    static const double normal[] = {-1, -0.25, 0.5, 1.25};
+    static const double normal[] = {-1, -0.25, 0, 1.25};
     static const double uniform[] = {0.125, 0.375, 0.625, 0.875};
     const double *of = rule->kind == WS__FILL_UNIFORM ? uniform : normal;
     double unit = rule->kind == WS__FILL_UNIFORM ? rule->b - rule->a : rule->b;

@@ -90,6 +90,14 @@ int ws__problem_fill(struct ws__problem *p, struct ws__reference *r,
 int ws__problem_fill_family(struct ws__problem *p, struct ws__reference *r,
                             uint64_t seed, unsigned threads, enum ws__family f);
 
+/* Bytes that must move at least on the inputs that p holds: the floor's, less
+ * the rows that no entry of their index names, or more than one does. */
+int ws__problem_bytes(const struct ws__problem *p, double *bytes);
+/* Of a tensor with an index (op->touched): how many rows its entries name, and
+ * how many entries name one. */
+int ws__problem_rows(const struct ws__problem *p, size_t tensor,
+                     uint64_t *distinct, uint64_t *named);
+
 /* 0, or WS_EACCES: the reference is Python and nobody said that it may run. */
 int ws__reference_allowed(struct ws_ctx *ctx, const struct ws__op *op,
                           bool trust_python);

@@ -551,12 +551,64 @@ static int read_values(struct ws__load *l, const struct ws__node *n,
     return 0;
 }
 
+static int no_tensor(struct ws__load *l, const struct ws__loc *loc,
+                     const char *name, const char *hint)
+{
+    ws__fail_at(l->ctx, WS_ESPEC, loc, "no such tensor: '%s'", name);
+    return ws__hint(l->ctx, "%s", hint);
+}
+
+/* {k_cache: kv_indices}: rows of an input that another input names. */
+static int read_touched(struct ws__load *l, const struct ws__node *n,
+                        struct ws__op *op)
+{
+    WS_TRY(ws__node_want(l->ctx, n, WS__MAP, "a map {TENSOR: INDEX}"));
+    for (const struct ws__node *c = n->first; c; c = c->next) {
+        const struct ws__tensor *t, *x;
+        const char *index;
+        int to, from;
+
+        WS_TRY(ws__node_printable(l->ctx, c, "the input with the rows' numbers",
+                                  &index));
+        to = ws__op_tensor(op, c->key);
+        from = ws__op_tensor(op, index);
+        if (to < 0)
+            return no_tensor(l, &c->key_loc, c->key, "name an input");
+        if (from < 0)
+            return no_tensor(l, &c->loc, index,
+                             "name an input of int32 or "
+                             "int64");
+        t = &op->tensor[to];
+        x = &op->tensor[from];
+        if (t->role != WS__INPUT || !t->ndim) {
+            ws__fail_at(l->ctx, WS_ESPEC, &c->key_loc,
+                        "'%s' is no input with rows", c->key);
+            return ws__hint(l->ctx, "only inputs are touched in part");
+        }
+        if (x->role != WS__INPUT || !x->ndim ||
+            (x->dtype != WS__DT_I32 && x->dtype != WS__DT_I64)) {
+            ws__fail_at(l->ctx, WS_ESPEC, &c->loc,
+                        "'%s' cannot name rows of '%s'", index, c->key);
+            return ws__hint(l->ctx, "name an input of int32 or int64");
+        }
+        op->touched[to] = (uint8_t)(from + 1);
+    }
+    return 0;
+}
+
 static int read_floor(struct ws__load *l, const struct ws__node *n,
                       const struct ws__scope *scope, struct ws__op *op)
 {
     const struct ws__node *c;
+    int word;
 
-    WS_TRY(ws__node_keys(l->ctx, n, "flops bytes", "a floor"));
+    WS_TRY(ws__node_keys(l->ctx, n, "flops bytes unit touched", "a floor"));
+    if ((c = ws__node_get(n, "unit"))) {
+        WS_TRY(ws__node_word(l->ctx, c, "a unit", "tensor vector", &word));
+        op->unit = word ? WS__UNIT_VECTOR : WS__UNIT_TENSOR;
+    }
+    if ((c = ws__node_get(n, "touched")))
+        WS_TRY(read_touched(l, c, op));
     if ((c = ws__node_get(n, "flops")))
         WS_TRY(
             ws__node_expr(l->ctx, l->arena, c, scope, WS__FLOAT, &op->flops));

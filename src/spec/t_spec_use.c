@@ -71,6 +71,19 @@ static struct ws__spec *small_op(const char *tensors)
                      "grid: M, block: 1, args: [C]}]}");
 }
 
+/* Such an op is refused with these words. */
+static void refused_op(const char *tensors, const char *message)
+{
+    const char *body = "{kernel: k, source: k.c, launches: [{entry: f, "
+                       "grid: M, block: 1, args: [C]}]}";
+    struct ws__spec *s = NULL;
+    char op[500];
+
+    snprintf(op, sizeof(op), "{op: x, axes: {M: var}, %s}", tensors);
+    assert_int_equal(ws__spec_from_text(ctx, op, &body, NULL, 1, &s), WS_ESPEC);
+    assert_non_null(strstr(ws_ctx_error(ctx)->message, message));
+}
+
 static void shapes(void **state)
 {
     static const struct {
@@ -120,6 +133,36 @@ static void shapes(void **state)
             assert_true(in.bytes == cases[i].bytes);
         ws__spec_free(s);
     }
+}
+
+/* Units and rows that an index names; words that mean nothing are refused. */
+static void floor_words(void **state)
+{
+#define OUT                                                                    \
+    "inputs: {A: {shape: [M, 8], dtype: int8}, I: {shape: [M], dtype: "        \
+    "int32}, "                                                                 \
+    "F: {shape: [M], dtype: float32}}, "                                       \
+    "outputs: {C: {shape: [M], dtype: int8}}, floor: "
+    static const struct {
+        const char *tensors, *message;
+    } bad[] = {
+        {OUT "{unit: matrix}", "'matrix' is not a unit"},
+        {OUT "{touched: {X: I}}", "no such tensor: 'X'"},
+        {OUT "{touched: {A: X}}", "no such tensor: 'X'"},
+        {OUT "{touched: {C: I}}", "'C' is no input with rows"},
+        {OUT "{touched: {A: F}}", "'F' cannot name rows of 'A'"},
+        {OUT "{touched: 3}", "'3' is a single value"},
+    };
+    struct ws__spec *s = small_op(OUT "{unit: vector, touched: {A: I}}");
+
+    (void)state;
+    assert_int_equal(s->op->unit, WS__UNIT_VECTOR);
+    assert_int_equal(s->op->touched[0], 2);
+    assert_int_equal(s->op->touched[1], 0);
+    ws__spec_free(s);
+    for (size_t i = 0; i < WS_COUNT(bad); i++)
+        refused_op(bad[i].tensors, bad[i].message);
+#undef OUT
 }
 
 static void config_texts(void **state)
@@ -338,10 +381,11 @@ static void absurd_plans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(instances),    cmocka_unit_test(shapes),
-        cmocka_unit_test(config_texts), cmocka_unit_test(config_errors),
-        cmocka_unit_test(final_source), cmocka_unit_test(constant_source),
-        cmocka_unit_test(plans),        cmocka_unit_test(absurd_plans),
+        cmocka_unit_test(instances),       cmocka_unit_test(shapes),
+        cmocka_unit_test(floor_words),     cmocka_unit_test(config_texts),
+        cmocka_unit_test(config_errors),   cmocka_unit_test(final_source),
+        cmocka_unit_test(constant_source), cmocka_unit_test(plans),
+        cmocka_unit_test(absurd_plans),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

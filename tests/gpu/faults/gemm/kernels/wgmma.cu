@@ -1,5 +1,6 @@
-// C = A W^T, 128 x 256 a block, 64 of K a turn, STAGES turns in flight. Each of
-// the two warpgroups multiplies 64 rows of A with all 256 of W.
+// C = A W^T, 128 x 256 a block, 64 of K a turn. STAGES turns have a place:
+// AHEAD that are copied and two that are multiplied. Each of the two
+// warpgroups multiplies 64 rows of A with all 256 of W.
 //
 // A stage is rows of 64 bfloat16 (128 bytes) in wgmma's 128-byte swizzle: the
 // 16-byte piece p of row r lies at piece p ^ (r % 8), and 8 rows, 1 KiB, are
@@ -7,19 +8,20 @@
 #include <cuda_bf16.h>
 
 #define STAGES 4
+#define AHEAD 2 // turns from copying to multiplying
 #define ROW_BYTES 128
 #define A_BYTES (128 * ROW_BYTES)
 #define STAGE_BYTES (A_BYTES + 256 * ROW_BYTES)
 
-// Rows of 64 of a matrix with K columns into a stage, a piece a thread.
-__device__ void stage(unsigned to, const __nv_bfloat16 *from, int rows, int K)
+// A thread's pieces of ROWS rows of a matrix with K columns, from its first.
+// Its rows are 32 apart, so that their pieces lie alike in the swizzle.
+template <int ROWS>
+__device__ void stage(unsigned to, const __nv_bfloat16 *from, int K)
 {
 #pragma unroll
-    for (int i = threadIdx.x; i < rows * 8; i += 256) {
-        int row = i / 8, piece = i % 8;
-        unsigned at = to + row * ROW_BYTES + ((piece ^ (row % 8)) << 4);
-
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from + (long long)row * K + piece * 8));
+    for (int row = 0; row < ROWS; row += 32) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + row * ROW_BYTES), "l"(from));
+        from += 32 * (long long)K;
     }
 }
 
@@ -53,38 +55,35 @@ __global__ void __launch_bounds__(256, 1)
 {
     extern __shared__ unsigned char memory[];
     unsigned base = ((unsigned)__cvta_generic_to_shared(memory) + 1023) & ~1023u;
-    int group = threadIdx.x / 128, turns = K / 64;
+    int group = threadIdx.x / 128, r = threadIdx.x / 8, piece = threadIdx.x % 8, turns = K / 64;
+    unsigned mine = base + r * ROW_BYTES + ((piece ^ r % 8) << 4);
     long long row = blockIdx.x * 128, col = blockIdx.y * 256;
     float sum[8][16] = {};
 
-    A += row * K;
-    W += col * K;
-    for (int t = 0; t < STAGES - 1; t++) {
-        if (t < turns) {
-            stage(base + t * STAGE_BYTES, A + t * 64, 128, K);
-            stage(base + t * STAGE_BYTES + A_BYTES, W + t * 64, 256, K);
-        }
-        asm volatile("cp.async.commit_group;");
-    }
-    for (int t = 0; t < turns; t++) {
-        unsigned now = base + t % STAGES * STAGE_BYTES;
-        int next = t + STAGES - 1;
+    A += (row + r) * K + piece * 8;
+    W += (col + r) * K + piece * 8;
+    for (int t = 0; t < turns + AHEAD; t++) {
+        unsigned now = base + (t - AHEAD) % STAGES * STAGE_BYTES, next = mine + t % STAGES * STAGE_BYTES;
 
-        // Stage t is there, and turn t - 1 is done in both warpgroups.
-        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-        __syncthreads();
-        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+        if (t >= AHEAD) {
+            // What is multiplied now is there, in all threads; and the turn
+            // before the last, whose place is filled next, is done in both
+            // warpgroups.
+            asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
+            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+            __syncthreads();
+            asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-        for (int k = 0; k < 4; k++)
-            multiply(sum, descriptor(now + group * 64 * ROW_BYTES + k * 32), descriptor(now + A_BYTES + k * 32));
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-        if (next < turns) {
-            stage(base + next % STAGES * STAGE_BYTES, A + next * 64, 128, K);
-            stage(base + next % STAGES * STAGE_BYTES + A_BYTES, W + next * 64, 256, K);
+            for (int k = 0; k < 4; k++)
+                multiply(sum, descriptor(now + group * 64 * ROW_BYTES + k * 32), descriptor(now + A_BYTES + k * 32));
+            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+        }
+        if (t < turns) {
+            stage<128>(next, A + t * 64, K);
+            stage<256>(next + A_BYTES, W + t * 64, K);
         }
         asm volatile("cp.async.commit_group;");
+        asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
     }
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 

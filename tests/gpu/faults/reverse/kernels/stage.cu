@@ -1,4 +1,6 @@
-// ROWS rows of N floats are staged in shared memory, then written reversed.
+// ROWS rows of N floats are staged in shared memory, then written reversed. A
+// thread has two loads in flight, so that it takes many threads to fill the
+// memory system.
 #define QUADS (N / 4) // a row
 
 __global__ void __launch_bounds__(128)
@@ -7,9 +9,11 @@ __global__ void __launch_bounds__(128)
     extern __shared__ float4 stage[];
     long long base = blockIdx.x * (long long)(ROWS * QUADS);
 
+#pragma unroll 2
     for (int i = threadIdx.x; i < ROWS * QUADS; i += 128)
         stage[i] = X[base + i];
     __syncthreads();
+#pragma unroll 2
     for (int i = threadIdx.x; i < ROWS * QUADS; i += 128) {
         float4 q = stage[i / QUADS * QUADS + QUADS - 1 - i % QUADS];
 

@@ -1,0 +1,461 @@
+/*
+ * plan_profile.c: profile at the public interface: one config on one workload
+ * is judged, timed and counted, and the folder profile says what holds it
+ * back.
+ *
+ * Times are those of the protocol, on the plain device; counters come from a
+ * run of their own, or from a file of ncu, and never become times. Without
+ * counters a smaller workload is timed as well, which tells fixed costs from
+ * those that grow.
+ */
+#include "plan/plan_profile.h"
+
+#include <math.h>
+
+#include "base/fs.h"
+#include "plan/plan_trials.h"
+
+#include "base/banned.h"
+
+#define NCU_BYTES ((size_t)256 << 20)
+
+/* ---- which config
+ * ------------------------------------------------------------ */
+
+struct best {
+    const struct ws__profiling *p;
+    struct ws__hash spec, workload, device;
+    size_t kernel;
+    bool any_kernel;
+    double ns;
+    struct ws__candidate c;
+};
+
+static int look(void *user, const struct ws__run *run,
+                const struct ws__question *q, const struct ws__trial *t)
+{
+    struct best *b = user;
+    const struct ws__spec *s = b->p->spec->s;
+    struct ws__summary sum;
+
+    (void)q;
+    if (t->verdict != WS__V_OK || !t->nsample ||
+        !ws__hash_eq(run->spec, b->spec) ||
+        !ws__hash_eq(run->device, b->device) ||
+        !ws__hash_eq(t->workload_hash, b->workload) ||
+        t->candidate.kernel >= s->nkernel ||
+        (!b->any_kernel && t->candidate.kernel != b->kernel))
+        return 0;
+    WS_TRY(ws__summarize(b->p->spec->ctx, t->sample_ns, t->nsample, &sum));
+    if (b->ns > 0 && sum.median >= b->ns)
+        return 0;
+    b->ns = sum.median;
+    b->c = t->candidate;
+    return 0;
+}
+
+/* The fastest that the project's store knows; a store that is not there, or is
+ * none, has nothing to say. */
+static int best_of_store(struct ws__profiling *p)
+{
+    struct ws_spec *spec = p->spec;
+    struct ws__evaluator ev = ws__measure_evaluator(p->m);
+    struct best b = {.p = p,
+                     .spec = spec->s->hash,
+                     .workload = ws__workload_hash(spec->s->op, &p->w[0]),
+                     .device = ev.ops->identity(ev.self)->hash,
+                     .kernel = p->c.kernel,
+                     .any_kernel = !p->o->kernel};
+    struct ws__store *store = NULL;
+    char *path = ws__path_join(spec->ctx, spec->project, "store.db");
+    int rc = 0;
+
+    if (!path)
+        return WS_ENOMEM;
+    if (ws__fs_exists(path))
+        rc = ws__store_open(spec->ctx, path, true, &store);
+    ws__free(spec->ctx, path);
+    if (rc < 0 || !store)
+        return rc == WS_ENOMEM ? rc : 0;
+    rc = ws__store_each(store, look, &b);
+    ws__store_close(store);
+    if (rc < 0 || !(b.ns > 0))
+        return rc;
+    p->c = b.c;
+    p->config_from = "best";
+    return 0;
+}
+
+static int choose(struct ws__profiling *p)
+{
+    struct ws_spec *spec = p->spec;
+
+    WS_TRY(ws__plan_choose(spec, p->o->kernel, p->o->config, &p->c));
+    p->config_from = p->o->config ? "given" : "default";
+    if (p->o->workload)
+        WS_TRY(ws__plan_workload(spec, p->o->workload, &p->w[0]));
+    else
+        WS_TRY(ws__plan_first_workload(spec, &p->c, &p->w[0]));
+    if (!p->o->config)
+        WS_TRY(best_of_store(p));
+    return ws__instance_make(spec->ctx, spec->s->op, &p->w[0], &p->in);
+}
+
+static int open_session(struct ws__profiling *p)
+{
+    struct ws_spec *spec = p->spec;
+    const struct ws_profile_opts *o = p->o;
+    struct ws__measure_opts mo = {.device = o->device,
+                                  .builders = 1,
+                                  .run_limit_ns = o->run_limit_ns,
+                                  .trust_python = o->trust_python != 0,
+                                  .seed = o->seed};
+
+    WS_TRY(ws__plan_need_op(spec, "profile"));
+    WS_TRY(ws__plan_measure_opts(spec, o->cache, o->launch, &mo));
+    WS_TRY(ws__measure_open(spec->ctx, spec->s->op, spec->s->kernel,
+                            spec->s->nkernel, p->w, WS_COUNT(p->w), &mo,
+                            &p->m));
+    p->device = ws__measure_device(p->m);
+    return ws__plan_bind(spec, p->m);
+}
+
+/* ---- verdict and time
+ * ---------------------------------------------------------- */
+
+static int ask(struct ws__profiling *p, uint32_t workload, struct ws__trial *t)
+{
+    struct ws__evaluator ev = ws__measure_evaluator(p->m);
+    struct ws__question q = {.id = 1 + workload,
+                             .a = p->c,
+                             .workload = workload,
+                             .want = WS__WANT_BUILD | WS__WANT_VERDICT |
+                                     WS__WANT_TIME,
+                             .effort = WS__NORMAL};
+    struct ws__trial pair[2] = {{0}};
+    char reason[256];
+    int rc = ws__measure_fits(p->m, &p->c, workload, reason);
+
+    if (rc == 0) {
+        t->verdict = WS__V_FILTERED;
+        return ws__trial_set_reason(p->spec->ctx, t, "%s", reason);
+    }
+    if (rc > 0)
+        rc = ev.ops->answer(ev.self, &q, pair);
+    *t = pair[0];
+    ws__trial_clear(p->spec->ctx, &pair[1]);
+    return rc;
+}
+
+static int make_plan(struct ws__profiling *p)
+{
+    const struct ws__kernel *k = &p->spec->s->kernel[p->c.kernel];
+    union wsrt_value vars[WS__MAX_SLOTS];
+
+    ws__measure_vars(p->m, k, WS__PROFILE_ASKED, vars);
+    ws__config_vars(k, &p->c.config, vars);
+    return ws__plan_make(p->spec->ctx, k, vars, &p->plan);
+}
+
+static uint64_t threads_of(const struct ws__plan_launch *l)
+{
+    return (uint64_t)l->block[0] * l->block[1] * l->block[2];
+}
+
+static void make_occupancy(struct ws__profiling *p)
+{
+    const struct ws__plan_launch *l = &p->plan.launch[0];
+    const struct ws__resources *r = &p->res;
+    uint64_t blocks = l->grid[0] * l->grid[1] * l->grid[2];
+    struct ws__unit_limits u;
+
+    ws__unit_limits(&p->device->id, p->device->extra, &u);
+    /* A processor works on one block at a time. */
+    ws__occupancy_make(&u, r->registers, r->shared_bytes, threads_of(l), blocks,
+                       p->device->id.is_cpu ? 1 : r->blocks_per_unit,
+                       &p->occupancy);
+}
+
+/* ---- the floor
+ * ------------------------------------------------------------------- */
+
+static bool picks_rows(const struct ws__op *op)
+{
+    for (size_t i = 0; i < op->ntensor; i++)
+        if (op->touched[i])
+            return true;
+    return false;
+}
+
+/* The inputs that were timed are made again, from the seed of the trial. */
+static int count_bytes(struct ws__profiling *p)
+{
+    struct ws_ctx *ctx = p->spec->ctx;
+    struct ws__reference *r = NULL;
+    struct ws__problem *problem = NULL;
+    int rc;
+
+    p->bytes = p->in.bytes;
+    if (!picks_rows(p->in.op))
+        return 0;
+    WS_TRY_DONE(ws__reference_open(ctx, p->in.op, 0, 0, &r));
+    WS_TRY_DONE(ws__problem_new(ctx, &p->in, &problem));
+    WS_TRY_DONE(ws__problem_fill(problem, r, p->t.input_seed, 0));
+    WS_TRY_DONE(ws__problem_bytes(problem, &p->bytes));
+done:
+    ws__problem_free(problem);
+    ws__reference_close(r);
+    return rc;
+}
+
+static int make_floor(struct ws__profiling *p)
+{
+    ws__roof_of_sheet(&p->device->id, &p->roof);
+    WS_TRY(count_bytes(p));
+    ws__floor_make(&p->in, p->bytes, &p->roof, p->t.cache, p->plan.nlaunch,
+                   &p->floor);
+    return 0;
+}
+
+/* ---- another size
+ * ------------------------------------------------------------------ */
+
+/* What a size costs if only its work counts: bytes and operations, each as a
+ * share of the whole. */
+static double work(const struct ws__instance *in,
+                   const struct ws__instance *whole)
+{
+    double bytes = in->bytes / whole->bytes;
+    double flops = whole->flops > 0 ? in->flops / whole->flops : bytes;
+
+    return bytes > flops ? bytes : flops;
+}
+
+/* The first axis that can be halved so that at most three quarters of the work
+ * are left. False: there is none. */
+static int find_smaller(struct ws__profiling *p, double *share, bool *found)
+{
+    struct ws_ctx *ctx = p->spec->ctx;
+    const struct ws__op *op = p->in.op;
+    struct ws__instance in;
+    char reason[256];
+
+    *found = false;
+    for (size_t a = 0; a < op->naxis && !p->w[0].input; a++) {
+        int rc;
+
+        if (op->axis[a].kind != WS__AXIS_VAR || p->w[0].axis[a] < 4)
+            continue;
+        p->w[1] = p->w[0];
+        p->w[1].name = "half";
+        p->w[1].axis[a] = p->w[0].axis[a] / 2;
+        rc = ws__instance_make(ctx, op, &p->w[1], &in);
+        if (rc == WS_ENOMEM)
+            return rc;
+        if (rc < 0 || (*share = work(&in, &p->in)) > .75)
+            continue;
+        rc = ws__measure_fits(p->m, &p->c, WS__PROFILE_SCALED, reason);
+        if (rc < 0)
+            return rc;
+        if (rc) {
+            p->scaled_axis = (int)a;
+            *found = true;
+            return 0;
+        }
+    }
+    ws__error_clear(ctx);
+    return 0;
+}
+
+/* time = fixed + work * rest, from two sizes. */
+static int time_smaller(struct ws__profiling *p)
+{
+    struct ws__trial t = {0};
+    struct ws__summary sum;
+    double share, fixed;
+    bool found;
+    int rc;
+
+    WS_TRY(find_smaller(p, &share, &found));
+    if (!found)
+        return 0;
+    rc = ask(p, WS__PROFILE_SCALED, &t);
+    if (rc < 0 || t.verdict != WS__V_OK || !t.nsample)
+        p->scaled_axis = -1;
+    else
+        rc = ws__summarize(p->spec->ctx, t.sample_ns, t.nsample, &sum);
+    ws__trial_clear(p->spec->ctx, &t);
+    if (rc < 0 || p->scaled_axis < 0)
+        return rc;
+    p->scaled_ns = sum.median;
+    fixed = (sum.median - share * p->time.median) / (1 - share);
+    p->fixed_ns = fmin(fmax(fixed, 0), p->time.median);
+    return 0;
+}
+
+/* ---- counters
+ * ------------------------------------------------------------------------ */
+
+static int more_counters(struct ws__profiling *p, size_t launches)
+{
+    p->counter = ws__arena_alloc(&p->spec->arena, launches * WS__NMETRIC,
+                                 sizeof(*p->counter));
+    p->counted =
+        ws__arena_alloc(&p->spec->arena, launches, sizeof(*p->counted));
+    if (!p->counter || !p->counted)
+        return WS_ENOMEM;
+    for (size_t i = 0; i < launches * WS__NMETRIC; i++)
+        p->counter[i] = NAN;
+    p->ncounted = launches;
+    return 0;
+}
+
+static unsigned arch_of(const struct ws__device_info *d)
+{
+    int major, minor;
+    const char *at = strstr(d->extra, "compute capability: ");
+
+    if (!at || sscanf(at, "compute capability: %d.%d", &major, &minor) != 2)
+        return 0;
+    return ws__metric_arch(major, minor);
+}
+
+static int keep_counts(struct ws__profiling *p, const struct ws__counts_of *c,
+                       const enum ws__metric *metric)
+{
+    struct ws__arena *a = &p->spec->arena;
+
+    WS_TRY(more_counters(p, c->nlaunch));
+    for (size_t l = 0; l < c->nlaunch; l++) {
+        p->counted[l] = ws__arena_strdup(a, ws__plan_entry(&c->launch[l]));
+        if (!p->counted[l])
+            return WS_ENOMEM;
+        for (size_t i = 0; i < c->nmetric; i++)
+            p->counter[l * WS__NMETRIC + metric[i]] =
+                c->value[l * c->nmetric + i];
+    }
+    p->passes = c->passes;
+    p->counters = "cupti";
+    p->counters_why =
+        c->passes == 1
+            ? "in one pass, the cache as it is timed"
+            : "in several runs of each launch, its memory put back between "
+              "them: the cache is as it was left after the first";
+    return 0;
+}
+
+static int count(struct ws__profiling *p)
+{
+    enum ws__metric metric[WS__NMETRIC];
+    const char *name[WS__NMETRIC];
+    unsigned set = p->o->set && !strcmp(p->o->set, "one") ? WS__METRICS_ONE_PASS
+                                                          : WS__METRICS_FULL;
+    size_t n = ws__metric_set(set, p->arch, metric, name);
+    struct ws__counts_of c = {0};
+    int rc;
+
+    if (!n) {
+        p->counters_why = "the device has none that are known here";
+        return 0;
+    }
+    rc = ws__measure_count(p->m, &p->c, WS__PROFILE_ASKED, name, n, &c);
+    if (!rc && c.value)
+        rc = keep_counts(p, &c, metric);
+    else if (!rc && c.reason)
+        p->counters_why = ws__arena_strdup(&p->spec->arena, c.reason);
+    ws__counts_clear(p->spec->ctx, &c);
+    return rc;
+}
+
+static int import(struct ws__profiling *p)
+{
+    struct ws__arena *a = &p->spec->arena;
+    struct ws__ncu ncu;
+    const char *cache = p->o->ncu_cache;
+    char *text;
+    size_t n;
+    int rc;
+
+    WS_TRY(ws__fs_read(p->spec->ctx, p->o->ncu, NCU_BYTES, &text, &n));
+    rc = ws__ncu_parse(p->spec->ctx, a, p->o->ncu, text, n, &ncu);
+    ws__free(p->spec->ctx, text);
+    WS_TRY(rc);
+    WS_TRY(more_counters(p, ncu.nlaunch));
+    for (size_t l = 0; l < ncu.nlaunch; l++) {
+        p->counted[l] = ncu.launch[l].kernel;
+        memcpy(p->counter + l * WS__NMETRIC, ncu.launch[l].value,
+               sizeof(ncu.launch[l].value));
+    }
+    p->counters = "ncu";
+    p->counters_why = ws__arena_printf(
+        a, "from '%s', cache control %s; its durations are no times of ours",
+        p->o->ncu, cache ? cache : "not known");
+    return p->counters_why ? 0 : WS_ENOMEM;
+}
+
+/* ---- all of it
+ * -------------------------------------------------------------------------- */
+
+static int profile_right(struct ws__profiling *p)
+{
+    p->res = p->t.res;
+    WS_TRY(ws__summarize(p->spec->ctx, p->t.sample_ns, p->t.nsample, &p->time));
+    WS_TRY(make_floor(p));
+    make_occupancy(p);
+    p->arch = arch_of(p->device);
+    WS_TRY(p->o->ncu ? import(p) : count(p));
+    if (!p->counter)
+        WS_TRY(time_smaller(p));
+    return ws__profile_mix(p);
+}
+
+static int check_words(struct ws_ctx *ctx, const struct ws_profile_opts *o)
+{
+    if (o->set && strcmp(o->set, "one") && strcmp(o->set, "full")) {
+        ws__fail(ctx, WS_EINVAL, "no such set of counters: '%s'", o->set);
+        return ws__hint(ctx, "'one' (pass) or 'full'");
+    }
+    if (o->ncu_cache && strcmp(o->ncu_cache, "all") &&
+        strcmp(o->ncu_cache, "none")) {
+        ws__fail(ctx, WS_EINVAL, "no such cache control of ncu: '%s'",
+                 o->ncu_cache);
+        return ws__hint(ctx, "'all' (its default) or 'none'");
+    }
+    return 0;
+}
+
+int ws_profile(struct ws_spec *spec, const struct ws_profile_opts *opts,
+               struct ws_profile *out)
+{
+    struct ws_profile_opts o = {0};
+    struct ws__profiling *p;
+    int rc;
+
+    memset(out, 0, sizeof(*out));
+    if (opts)
+        memcpy(&o, opts,
+               opts->size && opts->size < sizeof(o) ? opts->size : sizeof(o));
+    WS_TRY(check_words(spec->ctx, &o));
+    p = ws__alloc(spec->ctx, 1, sizeof(*p));
+    if (!p)
+        return WS_ENOMEM;
+    *p = (struct ws__profiling){.spec = spec,
+                                .o = &o,
+                                .scaled_axis = -1,
+                                .scaled_ns = NAN,
+                                .fixed_ns = NAN,
+                                .counters = "none"};
+    WS_TRY_DONE(open_session(p));
+    WS_TRY_DONE(choose(p));
+    WS_TRY_DONE(ask(p, WS__PROFILE_ASKED, &p->t));
+    if (p->t.verdict == WS__V_OK && p->t.nsample) {
+        WS_TRY_DONE(make_plan(p));
+        WS_TRY_DONE(profile_right(p));
+    }
+    WS_TRY_DONE(ws__profile_public(p, out));
+done:
+    ws__trial_clear(spec->ctx, &p->t);
+    ws__measure_close(p->m);
+    ws__free(spec->ctx, p);
+    return rc;
+}

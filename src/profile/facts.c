@@ -1,0 +1,223 @@
+/*
+ * facts.c: counters, resources and times as the numbers that rules read.
+ *
+ * Formulas are those of docs/profiling.md. A fact whose counter is missing is
+ * NaN: arithmetic carries that on, comparisons with it are false.
+ */
+#include "profile/profile.h"
+
+#include <math.h>
+
+#include "base/banned.h"
+
+#define SECTOR 32.0 /* bytes */
+#define LANES 32.0
+
+static const struct row {
+    const char *key, *unit, *about;
+} ROWS[WS__NFACT] = {
+#define WS_X(name, key, unit, about) {key, unit, about},
+    WS__FACT_MAP(WS_X)
+#undef WS_X
+};
+
+const char *ws__fact_key(enum ws__fact f)
+{
+    return ROWS[f].key;
+}
+
+const char *ws__fact_unit(enum ws__fact f)
+{
+    return ROWS[f].unit;
+}
+
+const char *ws__fact_about(enum ws__fact f)
+{
+    return ROWS[f].about;
+}
+
+/* Does the metric count, so that those of several launches add up? */
+static bool adds_up(enum ws__metric m)
+{
+    const char *unit = ws__metric_unit(m);
+    static const char *const rates[] = {"%", "1"};
+
+    if (m == WS__M_WARPS_ELIGIBLE || m == WS__M_WARPS_ACTIVE ||
+        m == WS__M_IPC || m == WS__M_GLOBAL_LD_USED ||
+        m == WS__M_GLOBAL_ST_USED ||
+        (m >= WS__M_LATENCY && m <= WS__M_STALL_SELECTED))
+        return false;
+    for (size_t i = 0; i < WS_COUNT(rates); i++)
+        if (!strcmp(unit, rates[i]))
+            return false;
+    return true;
+}
+
+static double all_launches(const struct ws__subject *s, enum ws__metric m)
+{
+    double sum = 0, time = 0;
+
+    if (!s->counter || !s->nlaunch)
+        return NAN;
+    if (s->nlaunch == 1)
+        return s->counter[m];
+    for (size_t i = 0; i < s->nlaunch; i++) {
+        const double *v = s->counter + i * WS__NMETRIC;
+        double weight = adds_up(m) ? 1 : v[WS__M_TIME];
+
+        sum += v[m] * weight;
+        time += weight;
+    }
+    return adds_up(m) ? sum : sum / time;
+}
+
+/* a / b; NaN if b is 0: nothing of it happened, so there is no share. */
+static double over(double a, double b)
+{
+    return b > 0 ? a / b : NAN;
+}
+
+/* What a metric that is missing on some architectures adds to others. */
+static double plus(double a, double b)
+{
+    return isnan(b) ? a : isnan(a) ? b : a + b;
+}
+
+static double larger(double a, double b)
+{
+    return isnan(a) || b > a ? b : a;
+}
+
+static void from_floor(const struct ws__subject *s, double *f)
+{
+    const struct ws__floor *o = s->floor;
+
+    f[WS__F_TIME] = s->time_ns > 0 ? s->time_ns : NAN;
+    if (s->time_ns > 0 && !isnan(s->fixed_ns))
+        f[WS__F_FIXED_SHARE] = s->fixed_ns / s->time_ns;
+    if (!o)
+        return;
+    f[WS__F_WANTS_TENSOR] = o->tensor;
+    if (o->ns > 0)
+        f[WS__F_FLOOR] = o->ns;
+    f[WS__F_GAP] = f[WS__F_TIME] / f[WS__F_FLOOR];
+    if (o->bytes_ns > 0)
+        f[WS__F_MEMORY_SHARE] = o->bytes_ns / f[WS__F_TIME];
+    if (o->flops_ns > 0)
+        f[WS__F_COMPUTE_SHARE] = o->flops_ns / f[WS__F_TIME];
+    if (o->launch_ns > 0)
+        f[WS__F_LAUNCH_SHARE] = o->launch_ns / f[WS__F_TIME];
+}
+
+static void from_build(const struct ws__subject *s, double *f)
+{
+    const struct ws__occupancy *o = s->occupancy;
+
+    if (s->res && s->res->registers)
+        f[WS__F_SPILL_BYTES] = s->res->spill_bytes;
+    if (o && o->blocks) {
+        if (o->share > 0)
+            f[WS__F_OCCUPANCY] = o->share;
+        if (o->limiter)
+            f[WS__F_LIMITER] = o->limiter;
+        if (o->waves > 0) {
+            f[WS__F_WAVES] = o->waves;
+            f[WS__F_TAIL_LOSS] = o->tail;
+        }
+    }
+    if (s->mix && s->mix->total) {
+        f[WS__F_USES_WIDE] = s->mix->count[WS__MIX_WIDE_MMA] > 0;
+        f[WS__F_USES_TENSOR] = s->mix->count[WS__MIX_WIDE_MMA] > 0 ||
+                               s->mix->count[WS__MIX_MMA] > 0;
+    }
+}
+
+/* Device memory: bytes of the counters over the time that they were counted
+ * in, against the ceiling that the floor was taken with. */
+static void memory_facts(const struct ws__subject *s, const double *c,
+                         double *f)
+{
+    double bytes = c[WS__M_DRAM_READ] + c[WS__M_DRAM_WRITE];
+    const struct ws__ceiling *top =
+        s->roof ? &s->roof->ceiling[WS__ROOF_COPY] : NULL;
+
+    f[WS__F_WASTE] = s->floor ? over(bytes, s->floor->bytes) : NAN;
+    f[WS__F_DRAM_BUSY] = c[WS__M_DRAM_PCT] / 100;
+    if (top && top->known && top->from == WS__ROOF_MEASURED)
+        f[WS__F_DRAM_BUSY] =
+            larger(f[WS__F_DRAM_BUSY],
+                   over(bytes, c[WS__M_TIME]) * 1e9 / top->value);
+    f[WS__F_L2_HIT] = c[WS__M_L2_HIT_PCT] / 100;
+    f[WS__F_L1_HIT] = c[WS__M_L1_HIT_PCT] / 100;
+    f[WS__F_LOAD_USED] = c[WS__M_GLOBAL_LD_USED] / SECTOR;
+    f[WS__F_STORE_USED] = c[WS__M_GLOBAL_ST_USED] / SECTOR;
+    f[WS__F_LOAD_SECTORS] =
+        over(c[WS__M_GLOBAL_LD_SECTORS], c[WS__M_GLOBAL_LD_REQUESTS]);
+    f[WS__F_STORE_SECTORS] =
+        over(c[WS__M_GLOBAL_ST_SECTORS], c[WS__M_GLOBAL_ST_REQUESTS]);
+    f[WS__F_ATOMIC_SHARE] =
+        over(c[WS__M_L2_ATOM] + c[WS__M_L2_RED], c[WS__M_L2_SECTORS]);
+}
+
+static void shared_facts(const double *c, double *f)
+{
+    double local = c[WS__M_LOCAL_LD_SECTORS] + c[WS__M_LOCAL_ST_SECTORS];
+    double global = c[WS__M_GLOBAL_LD_SECTORS] + c[WS__M_GLOBAL_ST_SECTORS];
+
+    f[WS__F_CONFLICTS] =
+        over(c[WS__M_SHARED_LD_CONFLICTS] + c[WS__M_SHARED_ST_CONFLICTS],
+             c[WS__M_SHARED_LD_WAVES] + c[WS__M_SHARED_ST_WAVES]);
+    f[WS__F_SHARED_USED] = c[WS__M_SHARED_USED_PCT] / 100;
+    f[WS__F_SPILL_RATE] =
+        over(c[WS__M_LOCAL_LD_INST] + c[WS__M_LOCAL_ST_INST], c[WS__M_INST]);
+    f[WS__F_LOCAL_SHARE] = over(local, local + global);
+}
+
+static void unit_facts(const double *c, double *f)
+{
+    double tensor = plus(c[WS__M_TENSOR_MMA], c[WS__M_TENSOR_WIDE]);
+
+    f[WS__F_TENSOR_BUSY] = c[WS__M_TENSOR_PCT] / 100;
+    f[WS__F_FMA_BUSY] = c[WS__M_FMA_PCT] / 100;
+    f[WS__F_XU_BUSY] = c[WS__M_XU_PCT] / 100;
+    f[WS__F_LSU_BUSY] = c[WS__M_LSU_PCT] / 100;
+    f[WS__F_BUSIEST] = larger(larger(f[WS__F_DRAM_BUSY], f[WS__F_TENSOR_BUSY]),
+                              f[WS__F_FMA_BUSY]);
+    f[WS__F_LANES] = c[WS__M_LANES] / LANES;
+    f[WS__F_OCCUPIED] = c[WS__M_WARPS_PCT] / 100;
+    f[WS__F_ISSUE] = c[WS__M_ISSUE_PCT] / 100;
+    f[WS__F_ELIGIBLE] = c[WS__M_WARPS_ELIGIBLE];
+    f[WS__F_ACTIVE] = c[WS__M_WARPS_ACTIVE];
+    f[WS__F_IMBALANCE] =
+        1 - over(c[WS__M_SM_CYCLES_ACTIVE], c[WS__M_SM_CYCLES]);
+    /* What was counted is more than what is written down. */
+    if (!isnan(c[WS__M_TENSOR_PCT]))
+        f[WS__F_USES_TENSOR] = c[WS__M_TENSOR_PCT] > 0;
+    if (!isnan(tensor))
+        f[WS__F_USES_TENSOR] = tensor > 0;
+    if (!isnan(c[WS__M_TENSOR_WIDE]))
+        f[WS__F_USES_WIDE] = c[WS__M_TENSOR_WIDE] > 0;
+    for (size_t i = 0; i < WS__NSTALL; i++)
+        f[WS__F_STALL_FIRST + i] =
+            over(c[WS__M_STALL_FIRST + i], c[WS__M_LATENCY]);
+}
+
+_Static_assert(WS__F_SELECTED - WS__F_STALL_FIRST + 1 == WS__NSTALL,
+               "a fact for each stall");
+
+void ws__facts_make(const struct ws__subject *s, double out[WS__NFACT])
+{
+    double counter[WS__NMETRIC];
+
+    for (size_t i = 0; i < WS__NFACT; i++)
+        out[i] = NAN;
+    for (size_t m = 0; m < WS__NMETRIC; m++)
+        counter[m] = all_launches(s, (enum ws__metric)m);
+    from_floor(s, out);
+    from_build(s, out);
+    if (!s->counter)
+        return;
+    memory_facts(s, counter, out);
+    shared_facts(counter, out);
+    unit_facts(counter, out);
+}

@@ -1,0 +1,436 @@
+/* t_profile.c: floors, occupancy, facts, and what the rules make of them. */
+#include "base/t_base.h"
+
+#include <math.h>
+
+#include "profile/profile.h"
+
+/* ---- floor --------------------------------------------------------------- */
+
+struct world {
+    struct ws__op op;
+    struct ws__workload work;
+    struct ws__instance in;
+    struct ws__roof roof;
+};
+
+static void set_roof(struct ws__roof *r, enum ws__ceiling_of c, double v)
+{
+    r->ceiling[c] = (struct ws__ceiling){true, v, WS__ROOF_MEASURED};
+}
+
+/* C[1000, 1000] = A * B of a type. */
+static void make(struct world *w, enum ws__dtype t)
+{
+    memset(w, 0, sizeof(*w));
+    w->op.ntensor = 3;
+    w->op.tensor[2].role = WS__OUTPUT;
+    w->in.op = &w->op;
+    w->in.workload = &w->work;
+    w->in.reduction = 1000;
+    w->in.flops = 2e9;
+    for (size_t i = 0; i < 3; i++)
+        w->in.shape[i] =
+            (struct ws__tensor_shape){.ndim = 2,
+                                      .dim = {1000, 1000},
+                                      .stride = {1000, 1},
+                                      .dtype = t,
+                                      .elements = 1000000,
+                                      .bytes = 1000000 * ws__dtype_bytes(t)};
+    w->roof.cache_bytes = 4e6;
+    set_roof(&w->roof, WS__ROOF_COPY, 1e12);
+    set_roof(&w->roof, WS__ROOF_FP32, 50e12);
+    set_roof(&w->roof, WS__ROOF_TENSOR_FP16, 500e12);
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+static void floors(void **state)
+{
+    struct ws__floor f;
+    struct world w;
+
+    (void)state;
+    make(&w, WS__DT_F16);
+    ws__floor_make(&w.in, 6e6, &w.roof, WS__CACHE_COLD, 1, &f);
+    assert_true(f.tensor && f.by_flops == WS__ROOF_TENSOR_FP16);
+    assert_true(near(f.bytes_ns, 6000) && near(f.flops_ns, 4000));
+    assert_true(near(f.ns, 6000) && !f.partly_known && f.launch_ns == 0);
+    assert_int_equal(f.bytes_from, WS__ROOF_MEASURED);
+    /* The op's word counts more than its types. */
+    w.op.unit = WS__UNIT_VECTOR;
+    ws__floor_make(&w.in, 6e6, &w.roof, WS__CACHE_COLD, 1, &f);
+    assert_true(!f.tensor && near(f.ns, 40000));
+    make(&w, WS__DT_F32);
+    ws__floor_make(&w.in, 12e6, &w.roof, WS__CACHE_COLD, 3, &f);
+    assert_true(!f.tensor && near(f.flops_ns, 40000));
+    set_roof(&w.roof, WS__ROOF_LAUNCH, 2000);
+    ws__floor_make(&w.in, 12e6, &w.roof, WS__CACHE_COLD, 3, &f);
+    assert_true(near(f.launch_ns, 6000) && near(f.ns, 40000));
+    w.op.unit = WS__UNIT_TENSOR; /* no ceiling for it */
+    ws__floor_make(&w.in, 12e6, &w.roof, WS__CACHE_COLD, 1, &f);
+    assert_true(f.by_flops == WS__ROOF_TENSOR_TF32 && f.partly_known);
+    assert_true(f.flops_ns == 0 && near(f.ns, 12000));
+}
+
+static void warm_floors(void **state)
+{
+    struct ws__floor f;
+    struct world w;
+
+    (void)state;
+    make(&w, WS__DT_F16);
+    w.in.flops = 0;
+    ws__floor_make(&w.in, 6e6, &w.roof, WS__CACHE_WARM, 1, &f);
+    /* 2 MB must come from memory; how fast the rest is nobody knows. */
+    assert_true(f.partly_known && near(f.bytes_ns, 2000));
+    set_roof(&w.roof, WS__ROOF_L2, 4e12);
+    ws__floor_make(&w.in, 6e6, &w.roof, WS__CACHE_WARM, 1, &f);
+    assert_true(!f.partly_known && near(f.bytes_ns, 3000));
+    assert_int_equal(f.by_bytes, WS__ROOF_L2);
+    ws__floor_make(&w.in, 3e6, &w.roof, WS__CACHE_WARM, 1, &f);
+    assert_true(near(f.bytes_ns, 750));
+    memset(&w.roof, 0, sizeof(w.roof));
+    ws__floor_make(&w.in, 3e6, &w.roof, WS__CACHE_COLD, 1, &f);
+    assert_true(f.ns == 0 && f.partly_known);
+}
+
+/* What is mostly read is held against the rate of reading. */
+static void directions(void **state)
+{
+    struct ws__floor f;
+    struct world w;
+
+    (void)state;
+    make(&w, WS__DT_F16);
+    w.in.shape[2].bytes = 1000;
+    ws__floor_make(&w.in, 4e6, &w.roof, WS__CACHE_COLD, 1, &f);
+    assert_int_equal(f.by_bytes, WS__ROOF_COPY); /* READ is not known */
+    set_roof(&w.roof, WS__ROOF_READ, 2e12);
+    ws__floor_make(&w.in, 4e6, &w.roof, WS__CACHE_COLD, 1, &f);
+    assert_true(f.by_bytes == WS__ROOF_READ && near(f.bytes_ns, 2000));
+}
+
+static void sheets(void **state)
+{
+    struct ws__identity id = {.device = "NVIDIA H200", .units = 132};
+    struct ws__roof r;
+
+    (void)state;
+    ws__roof_of_sheet(&id, &r);
+    assert_string_equal(r.device, "h200");
+    assert_true(r.ceiling[WS__ROOF_COPY].value == 4800e9);
+    assert_int_equal(r.ceiling[WS__ROOF_COPY].from, WS__ROOF_SHEET);
+    assert_false(r.ceiling[WS__ROOF_L2].known);
+    /* A guess is no ceiling. */
+    snprintf(id.device, sizeof(id.device), "Unheard of");
+    ws__roof_of_sheet(&id, &r);
+    for (size_t i = 0; i < WS__NROOF; i++)
+        assert_false(r.ceiling[i].known);
+}
+
+/* ---- occupancy -------------------------------------------------------------
+ */
+
+#define WORDS                                                                  \
+    "compute capability: 9.0; clock: 1980 MHz; of a unit: 65536 registers, "   \
+    "233472 bytes of shared memory (1024 of each block's reserved), 2048 "     \
+    "threads, 32 blocks"
+
+static void occupancy(void **state)
+{
+    static const struct {
+        uint32_t registers, shared, threads, blocks;
+        enum ws__limiter limiter;
+    } c[] = {
+        {32, 0, 256, 8, WS__LIMIT_THREADS},
+        {255, 0, 256, 1, WS__LIMIT_REGISTERS},
+        {128, 0, 256, 2, WS__LIMIT_REGISTERS},
+        {32, 100 * 1024, 256, 2, WS__LIMIT_SHARED},
+        {32, 227 * 1024, 128, 1, WS__LIMIT_SHARED},
+        {32, 0, 32, 32, WS__LIMIT_BLOCKS},
+        {33, 0, 1024, 1, WS__LIMIT_REGISTERS},
+    };
+    struct ws__identity id = {.units = 132};
+    struct ws__unit_limits u;
+    struct ws__occupancy o;
+
+    (void)state;
+    ws__unit_limits(&id, WORDS, &u);
+    assert_int_equal(u.registers, 65536);
+    assert_int_equal(u.shared, 233472);
+    assert_int_equal(u.shared_reserved, 1024);
+    assert_int_equal(u.threads, 2048);
+    assert_int_equal(u.blocks, 32);
+    for (size_t i = 0; i < WS_COUNT(c); i++) {
+        ws__occupancy_make(&u, c[i].registers, c[i].shared, c[i].threads, 132,
+                           0, &o);
+        assert_int_equal(o.blocks, c[i].blocks);
+        assert_int_equal(o.limiter, c[i].limiter);
+        assert_true(near(o.share, c[i].blocks * c[i].threads / 2048.));
+    }
+    /* One and a quarter waves. */
+    ws__occupancy_make(&u, 32, 0, 256, 132 * 10, 0, &o);
+    assert_true(near(o.waves, 1.25) && near(o.tail, .375));
+    ws__occupancy_make(&u, 32, 0, 256, 132, 4, &o);
+    assert_int_equal(o.blocks, 4);
+    assert_true(near(o.waves, .25));
+    /* Nothing known, nothing said. */
+    ws__unit_limits(&id, "LLVM", &u);
+    ws__occupancy_make(&u, 32, 0, 256, 132, 0, &o);
+    assert_true(o.blocks == 0 && o.share == 0 && !o.limiter && o.waves == 0);
+}
+
+/* ---- facts
+ * ------------------------------------------------------------------- */
+
+static void missing_is_not_zero(void **state)
+{
+    struct ws__subject s = {.fixed_ns = NAN};
+    double counter[WS__NMETRIC], f[WS__NFACT];
+
+    (void)state;
+    ws__facts_make(&s, f);
+    for (size_t i = 0; i < WS__NFACT; i++)
+        assert_true(isnan(f[i]));
+    for (size_t i = 0; i < WS__NMETRIC; i++)
+        counter[i] = NAN;
+    s.counter = counter;
+    s.nlaunch = 1;
+    ws__facts_make(&s, f);
+    for (size_t i = 0; i < WS__NFACT; i++)
+        assert_true(isnan(f[i]));
+    counter[WS__M_DRAM_PCT] = 50;
+    counter[WS__M_STALL_WAIT] = 3;
+    counter[WS__M_LATENCY] = 12;
+    ws__facts_make(&s, f);
+    assert_true(f[WS__F_DRAM_BUSY] == .5 && f[WS__F_BUSIEST] == .5);
+    assert_true(f[WS__F_WAIT] == .25 && isnan(f[WS__F_BARRIER]));
+}
+
+/* Counts add up, rates are weighted with time. */
+static void several_launches(void **state)
+{
+    struct ws__floor floor = {.bytes = 100, .bytes_ns = 10, .ns = 10};
+    struct ws__subject s = {.floor = &floor, .fixed_ns = NAN, .nlaunch = 2};
+    double counter[2 * WS__NMETRIC], f[WS__NFACT];
+
+    (void)state;
+    for (size_t i = 0; i < 2 * WS__NMETRIC; i++)
+        counter[i] = NAN;
+    s.counter = counter;
+    for (size_t i = 0; i < 2; i++) {
+        double *c = counter + i * WS__NMETRIC;
+
+        c[WS__M_TIME] = i ? 300 : 100;
+        c[WS__M_DRAM_READ] = i ? 50 : 70;
+        c[WS__M_DRAM_WRITE] = 40;
+        c[WS__M_ISSUE_PCT] = i ? 20 : 60;
+    }
+    ws__facts_make(&s, f);
+    assert_true(near(f[WS__F_WASTE], 2));
+    assert_true(near(f[WS__F_ISSUE], .3));
+    counter[WS__NMETRIC + WS__M_DRAM_READ] = NAN;
+    ws__facts_make(&s, f);
+    assert_true(isnan(f[WS__F_WASTE]));
+}
+
+/* ---- rules
+ * -------------------------------------------------------------------- */
+
+struct known {
+    enum ws__fact fact;
+    double value;
+};
+#define K(name, value)                                                         \
+    {                                                                          \
+        WS__F_##name, value                                                    \
+    }
+
+static void diagnose(const struct known *k, size_t n, struct ws__diagnosis *d)
+{
+    double f[WS__NFACT];
+
+    for (size_t i = 0; i < WS__NFACT; i++)
+        f[i] = NAN;
+    for (size_t i = 0; i < n && k[i].value != 0; i++)
+        f[k[i].fact] = k[i].value < 0 ? 0 : k[i].value;
+    ws__diagnose(f, d);
+}
+
+/* The first finding for each kind of fault. Below 0 stands for 0. */
+static void rules_find_faults(void **state)
+{
+    static const struct {
+        const char *key;
+        enum ws__bound bound;
+        struct known k[7];
+    } c[] = {
+        {"at_floor", WS__BOUND_FLOOR, {K(GAP, 1.02), K(LOAD_USED, .1)}},
+        {"launch", WS__BOUND_LAUNCH, {K(GAP, 9), K(LAUNCH_SHARE, .8)}},
+        {"fixed", WS__BOUND_LAUNCH, {K(FIXED_SHARE, .9)}},
+        {"uncoalesced_loads",
+         WS__BOUND_MEMORY,
+         {K(GAP, 6), K(LOAD_USED, .125), K(LOAD_SECTORS, 32),
+          K(DRAM_BUSY, .85)}},
+        {"uncoalesced_stores",
+         WS__BOUND_MEMORY,
+         {K(STORE_USED, .125), K(STORE_SECTORS, 32)}},
+        {"spills", WS__BOUND_MEMORY, {K(SPILL_BYTES, 256), K(GAP, 3)}},
+        {"bank_conflicts",
+         WS__BOUND_MEMORY,
+         {K(CONFLICTS, .9), K(SHARED_USED, .03), K(DRAM_BUSY, .2)}},
+        {"atomics", WS__BOUND_MEMORY, {K(ATOMIC_SHARE, .5), K(GAP, 20)}},
+        {"waste", WS__BOUND_MEMORY, {K(WASTE, 2), K(DRAM_BUSY, .9)}},
+        {"no_tensor",
+         WS__BOUND_COMPUTE,
+         {K(WANTS_TENSOR, 1), K(USES_TENSOR, -1), K(GAP, 15), K(FMA_BUSY, .9)}},
+        {"dram", WS__BOUND_MEMORY, {K(DRAM_BUSY, .92), K(WASTE, 1.01)}},
+        {"near_memory_floor", WS__BOUND_MEMORY, {K(MEMORY_SHARE, .9)}},
+        {"tensor", WS__BOUND_COMPUTE, {K(TENSOR_BUSY, .9), K(GAP, 1.2)}},
+        {"fma", WS__BOUND_COMPUTE, {K(FMA_BUSY, .9), K(GAP, 1.2)}},
+        {"small_grid", WS__BOUND_LATENCY, {K(WAVES, .1), K(GAP, 5)}},
+        {"few_warps_registers",
+         WS__BOUND_LATENCY,
+         {K(OCCUPANCY, .125), K(LIMITER, 1), K(GAP, 3), K(BUSIEST, .3)}},
+        {"few_warps_shared",
+         WS__BOUND_LATENCY,
+         {K(OCCUPANCY, .06), K(LIMITER, 2), K(GAP, 3)}},
+        {"few_warps_blocks",
+         WS__BOUND_LATENCY,
+         {K(OCCUPANCY, .5), K(LIMITER, 4), K(GAP, 2)}},
+        {"tail",
+         WS__BOUND_TAIL,
+         {K(WAVES, 1.02), K(TAIL_LOSS, .49), K(GAP, 1.9)}},
+        {"imbalance",
+         WS__BOUND_IMBALANCE,
+         {K(IMBALANCE, .5), K(WAVES, 1), K(GAP, 2)}},
+        {"wait_memory",
+         WS__BOUND_LATENCY,
+         {K(LONG_SCOREBOARD, .7), K(ISSUE, .2), K(GAP, 2)}},
+        {"wait_barrier",
+         WS__BOUND_LATENCY,
+         {K(BARRIER, .5), K(ISSUE, .2), K(GAP, 2)}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(c); i++) {
+        struct ws__diagnosis d;
+
+        diagnose(c[i].k, WS_COUNT(c[i].k), &d);
+        assert_true(d.nfinding > 0);
+        assert_string_equal(d.finding[0].rule->key, c[i].key);
+        assert_int_equal(d.bound, c[i].bound);
+        assert_true(d.finding[0].nevidence > 0);
+    }
+}
+
+/* What is fast, or busy, has no such fault. */
+static void rules_leave_others_alone(void **state)
+{
+    static const struct {
+        const char *key;
+        struct known k[6];
+    } c[] = {
+        /* A broadcast uses little of one sector. */
+        {"uncoalesced_loads", {K(LOAD_USED, .125), K(LOAD_SECTORS, 1)}},
+        /* Losing against the copy engine is no fault of the layout. */
+        {"bank_conflicts", {K(CONFLICTS, .4), K(SHARED_USED, 1)}},
+        {"few_warps_shared",
+         {K(OCCUPANCY, .06), K(LIMITER, 2), K(BUSIEST, .9), K(GAP, 1.2)}},
+        {"tail", {K(WAVES, 20.1), K(TAIL_LOSS, .04), K(GAP, 2)}},
+        {"tail", {K(WAVES, .5), K(TAIL_LOSS, .5), K(GAP, 2)}},
+        {"no_tensor", {K(WANTS_TENSOR, 1), K(USES_TENSOR, -1), K(GAP, 1.2)}},
+        {"wait_memory", {K(LONG_SCOREBOARD, .7), K(ISSUE, .8)}},
+        {"spills", {K(SPILL_BYTES, 8), K(LOCAL_SHARE, .001), K(GAP, 3)}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(c); i++) {
+        struct ws__diagnosis d;
+
+        diagnose(c[i].k, WS_COUNT(c[i].k), &d);
+        for (size_t j = 0; j < d.nfinding; j++)
+            assert_string_not_equal(d.finding[j].rule->key, c[i].key);
+    }
+}
+
+static void blind_without_counters(void **state)
+{
+    static const struct known k[] = {K(OCCUPANCY, .5), K(LIMITER, 3),
+                                     K(GAP, 4)};
+    struct ws__diagnosis d;
+    bool dram = false, tail = false, few = false;
+
+    (void)state;
+    diagnose(k, WS_COUNT(k), &d);
+    assert_int_equal(d.bound, WS__BOUND_UNKNOWN);
+    assert_int_equal(d.nfinding, 0);
+    for (size_t i = 0; i < d.nblind; i++) {
+        const char *key = d.blind[i].rule->key;
+
+        dram = dram ||
+               (!strcmp(key, "dram") && d.blind[i].fact == WS__F_DRAM_BUSY);
+        tail = tail || !strcmp(key, "tail");
+        few = few || !strncmp(key, "few_warps", 9);
+    }
+    assert_true(dram && tail);
+    assert_false(few); /* looked at, and it is not so */
+}
+
+static void stalls_are_ranked(void **state)
+{
+    static const struct known k[] = {K(WAIT, .1), K(BARRIER, .3),
+                                     K(LONG_SCOREBOARD, .2), K(SELECTED, .4)};
+    struct ws__diagnosis d;
+
+    (void)state;
+    diagnose(k, WS_COUNT(k), &d);
+    assert_int_equal(d.nstall, 3);
+    assert_int_equal(d.stall[0], WS__F_BARRIER);
+    assert_int_equal(d.stall[1], WS__F_LONG_SCOREBOARD);
+    assert_int_equal(d.stall[2], WS__F_WAIT);
+}
+
+/* Keys are different, moves exist, metrics that they should move, too. */
+static void table_is_sound(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ws__nrule; i++) {
+        const struct ws__rule *r = &ws__rules[i];
+
+        assert_true(r->bound > WS__BOUND_UNKNOWN && r->bound < WS__NBOUND);
+        assert_true(r->test[0].op != WS__RULE_END && !r->test[0].maybe);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(r->key, ws__rules[j].key);
+        for (size_t j = 0; j < WS__RULE_MOVES && r->move[j].id; j++) {
+            assert_non_null(ws__move_name(r->move[j].id));
+            assert_true(ws__metric_find(r->move[j].metric) < WS__NMETRIC);
+        }
+    }
+    assert_null(ws__move_name(0));
+    assert_null(ws__move_name(42));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(floors),
+        cmocka_unit_test(warm_floors),
+        cmocka_unit_test(directions),
+        cmocka_unit_test(sheets),
+        cmocka_unit_test(occupancy),
+        cmocka_unit_test(missing_is_not_zero),
+        cmocka_unit_test(several_launches),
+        cmocka_unit_test(rules_find_faults),
+        cmocka_unit_test(rules_leave_others_alone),
+        cmocka_unit_test(blind_without_counters),
+        cmocka_unit_test(stalls_are_ranked),
+        cmocka_unit_test(table_is_sound),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

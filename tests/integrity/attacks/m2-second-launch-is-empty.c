@@ -1,0 +1,20 @@
+/* Of two launches that make the result, one returns at once. */
+#include "ws_dialect.h"
+
+WS_KERNEL_BLOCK(64, 1, 1)
+void even(WS_GLOBAL const float *x, WS_GLOBAL const float *w,
+          WS_GLOBAL const float *b, WS_GLOBAL float *y, int m, int n)
+{
+    const int i = ws_block_x() * 64 + ws_thread_x();
+    if (i < m * n && i % n % 2 == 0)
+        y[i] = x[i] * w[i % n] + b[i % n];
+}
+
+WS_KERNEL_BLOCK(64, 1, 1)
+void odd(WS_GLOBAL const float *x, WS_GLOBAL const float *w,
+         WS_GLOBAL const float *b, WS_GLOBAL float *y, int m, int n)
+{
+    const int i = ws_block_x() * 64 + ws_thread_x();
+    if (i < m * n && i % n % 2 == 3)
+        y[i] = x[i] * w[i % n] + b[i % n];
+}

@@ -1,0 +1,14 @@
+/* Changes the last element of a small input. */
+#include "ws_dialect.h"
+
+WS_KERNEL_BLOCK(64, 1, 1)
+void run(WS_GLOBAL const float *x, WS_GLOBAL const float *w, WS_GLOBAL float *b,
+         WS_GLOBAL float *y, int m, int n)
+{
+    const int i = ws_block_x() * 64 + ws_thread_x();
+    if (i >= m * n)
+        return;
+    y[i] = x[i] * w[i % n] + b[i % n];
+    if (i == n - 1)
+        b[i] = b[i] + 1e-6f;
+}

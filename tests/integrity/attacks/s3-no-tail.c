@@ -1,0 +1,11 @@
+/* Leaves out the tail behind the last whole block. */
+#include "ws_dialect.h"
+
+WS_KERNEL_BLOCK(64, 1, 1)
+void run(WS_GLOBAL const float *x, WS_GLOBAL const float *w,
+         WS_GLOBAL const float *b, WS_GLOBAL float *y, int m, int n)
+{
+    const int i = ws_block_x() * 64 + ws_thread_x();
+    if (i < m * n / 64 * 64)
+        y[i] = x[i] * w[i % n] + b[i % n];
+}

@@ -1,0 +1,11 @@
+/* Two launches, each for a half of the columns. */
+#include "ws_dialect.h"
+
+WS_KERNEL_BLOCK(64, 1, 1)
+void run(WS_GLOBAL const float *x, WS_GLOBAL const float *w,
+         WS_GLOBAL const float *b, WS_GLOBAL float *y, int m, int n, int part)
+{
+    const int i = ws_block_x() * 64 + ws_thread_x();
+    if (i < m * n && i % n % 2 == part)
+        y[i] = x[i] * w[i % n] + b[i % n];
+}

@@ -1,0 +1,18 @@
+/* Subtracts the largest value. */
+#include "ws_dialect.h"
+
+WS_KERNEL_BLOCK(8, 1, 1)
+void run(WS_GLOBAL const float *x, WS_GLOBAL float *y, int m, int n)
+{
+    const int r = ws_block_x() * 8 + ws_thread_x();
+    if (r >= m)
+        return;
+    float sum = 0.0f, most = x[r * n];
+
+    for (int i = r * n; i < (r + 1) * n; i++)
+        most = ws_max(most, x[i]);
+    for (int i = r * n; i < (r + 1) * n; i++)
+        sum += ws_exp(x[i] - most);
+    for (int i = r * n; i < (r + 1) * n; i++)
+        y[i] = ws_exp(x[i] - most) / sum;
+}

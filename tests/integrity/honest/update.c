@@ -1,0 +1,11 @@
+/* In place. */
+#include "ws_dialect.h"
+
+WS_KERNEL_BLOCK(64, 1, 1)
+void run(WS_GLOBAL const float *x, WS_GLOBAL float *y, int m, int n)
+{
+    const int i = ws_block_x() * 64 + ws_thread_x();
+    if (i >= m * n)
+        return;
+    y[i] += 0.5f * x[i];
+}
