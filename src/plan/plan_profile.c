@@ -339,8 +339,8 @@ static int keep_counts(struct ws__profiling *p, const struct ws__counts_of *c,
     p->counters_why =
         c->passes == 1
             ? "in one pass, the cache as it is timed"
-            : "in several runs of each launch, its memory put back between "
-              "them: the cache is as it was left after the first";
+            : "in several runs of each launch, before each its memory is "
+              "put back and the cache made as it is timed";
     return 0;
 }
 

@@ -27,7 +27,15 @@ CUPTI_FUNCTIONS(WS_X)
 #define MAX_METRICS 256
 #define IMAGE_MAGIC 0x5eedu
 
+/* First in what is handed out. Who has lost the device releases nothing any
+ * more: that is no leak, so all of it is in a list. */
+struct handed {
+    struct handed *next;
+};
+static struct handed *handed_out;
+
 struct cupti_host_s {
+    struct handed handed;
     bool spoilt;
     size_t n;
     char name[MAX_METRICS][160];
@@ -40,6 +48,7 @@ struct image {
     uint64_t key;
 };
 struct cupti_ranges_s {
+    struct handed handed;
     bool sized, set, running;
     struct image config;
     struct image *room;
@@ -54,6 +63,28 @@ struct cupti_ranges_s {
         if ((p)->structSize != CUPTI_SIZE_##function || (p)->pPriv)            \
             return CUPTI__E_INVALID_PARAMETER;                                 \
     } while (0)
+
+static void *hand_out(size_t size, enum fake_kind kind)
+{
+    struct handed *h = calloc(1, size);
+
+    h->next = handed_out;
+    handed_out = h;
+    fake_state()->live[kind]++;
+    return h;
+}
+
+static void take_back(void *p, enum fake_kind kind)
+{
+    for (struct handed **h = &handed_out; *h; h = &(*h)->next)
+        if (*h == p) {
+            *h = (*h)->next;
+            free(p);
+            fake_state()->live[kind]--;
+            return;
+        }
+    abort();
+}
 
 static unsigned launches(void)
 {
@@ -118,15 +149,13 @@ int cuptiProfilerHostInitialize(struct cupti_ProfilerHostInitialize *p)
     BEGIN(p, ProfilerHostInitialize);
     if (!p->pChipName || strcmp(p->pChipName, "GH100"))
         return CUPTI__E_INVALID_CHIP_NAME;
-    p->pHostObject = calloc(1, sizeof(*p->pHostObject));
-    fake_state()->live[FAKE_METRICS]++;
+    p->pHostObject = hand_out(sizeof(*p->pHostObject), FAKE_METRICS);
     return 0;
 }
 
 int cuptiProfilerHostDeinitialize(struct cupti_ProfilerHostDeinitialize *p)
 {
-    free(p->pHostObject);
-    TURN_AFTER(fake_state()->live[FAKE_METRICS]--);
+    TURN_AFTER(take_back(p->pHostObject, FAKE_METRICS));
 }
 
 int cuptiProfilerHostConfigAddMetrics(
@@ -219,15 +248,14 @@ int cuptiRangeProfilerEnable(struct cupti_RangeProfilerEnable *p)
     BEGIN(p, RangeProfilerEnable);
     if (!p->ctx || fake_state()->live[FAKE_RANGES])
         return CUPTI__E_INVALID_OPERATION;
-    p->pRangeProfilerObject = calloc(1, sizeof(*p->pRangeProfilerObject));
-    fake_state()->live[FAKE_RANGES]++;
+    p->pRangeProfilerObject =
+        hand_out(sizeof(*p->pRangeProfilerObject), FAKE_RANGES);
     return 0;
 }
 
 int cuptiRangeProfilerDisable(struct cupti_RangeProfilerDisable *p)
 {
-    free(p->pRangeProfilerObject);
-    TURN_AFTER(fake_state()->live[FAKE_RANGES]--);
+    TURN_AFTER(take_back(p->pRangeProfilerObject, FAKE_RANGES));
 }
 
 int cuptiRangeProfilerGetCounterDataSize(
