@@ -640,21 +640,26 @@ static int fresh_process(struct ws__measure *m, struct ws__subject *s, size_t n)
 static int proof(struct ws__measure *m, struct ws__subject *s, size_t n,
                  const struct ws__question *q)
 {
-    bool again = q->pair && q->want & WS__WANT_TIME && !m->ordered;
-
     for (size_t i = 0; i < n; i++) {
         if (s[i].t->verdict != WS__V_OK)
             continue;
-        ws__gate_note(s[i].t, WS__GATE_SANITIZER, WS__GATE_ABSENT, 0);
-        ws__gate_note(s[i].t, WS__GATE_AGAIN,
-                      again ? WS__GATE_PASSED : WS__GATE_ABSENT,
-                      again ? s[i].fresh_ns : 0);
+        if (q->want & WS__WANT_PROOF && s[i].t->nsample && !m->ordered)
+            ws__gate_note(s[i].t, WS__GATE_AGAIN, WS__GATE_PASSED,
+                          s[i].fresh_ns);
         if (q->want & WS__WANT_PROOF)
             WS_TRY(ws__measure_prove(m, &s[i]));
         if (q->want & WS__WANT_SANITIZER)
             WS_TRY(ws__measure_sanitize(m, &s[i]));
     }
     return 0;
+}
+
+/* What a right candidate did not come to, nobody asked for. */
+static void close_gates(struct ws__trial *t)
+{
+    for (int g = 0; t->verdict == WS__V_OK && g < WS__NGATE; g++)
+        if (ws__gate_end(t, (enum ws__gate)g) == WS__GATE_CLOSED)
+            ws__gate_note(t, (enum ws__gate)g, WS__GATE_ABSENT, 0);
 }
 
 int ws__measure_answer(struct ws__measure *m, const struct ws__question *q,
@@ -677,6 +682,7 @@ int ws__measure_answer(struct ws__measure *m, const struct ws__question *q,
     if (rc >= 0 && prove)
         rc = proof(m, s, n, q);
     for (size_t i = 0; i < n; i++) {
+        close_gates(&out[i]);
         ws__recipe_clear(m->ctx, &s[i].recipe);
         ws__free(m->ctx, s[i].plan);
     }

@@ -61,6 +61,8 @@ struct ws__image {
 int ws__measure_images(struct ws__measure *m, struct ws__image *list, size_t n);
 void ws__image_clear(struct ws_ctx *ctx, struct ws__image *image);
 
+/* Can candidates be proven (WS__WANT_PROOF)? Recorded devices cannot. */
+bool ws__measure_can_prove(const struct ws__measure *m);
 /* Is there a sanitizer for this device (WS__WANT_SANITIZER)? */
 bool ws__measure_can_sanitize(const struct ws__measure *m);
 

@@ -109,11 +109,13 @@ static int ready(struct ws__measure *m)
     rc = build(m);
     if (rc >= 0)
         return 1;
-    if (rc == WS_ENOMEM || rc == WS_ECANCEL || ws__measure_kills(rc))
+    if (rc == WS_ENOMEM || rc == WS_ECANCEL)
+        return rc;
+    d->none = true; /* what is asked again after a lost device goes without */
+    if (ws__measure_kills(rc))
         return rc;
     ws__log(m->ctx, WS_LOG_DEBUG, "local memory cannot be filled: %s",
             m->ctx->err.message);
-    d->none = true;
     return 0;
 }
 

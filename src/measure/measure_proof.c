@@ -4,8 +4,8 @@
  * A candidate that is about to be chosen is run on shapes that nobody asked
  * for and on other families of values, in a session of its own: another
  * process at the device, another reference, other seeds. What was found holds
- * for the kernel and the config, whatever the workload: the next question
- * about them has the answer.
+ * for the kernel, the config and the element types: the next question about
+ * them has the answer.
  *
  * Shapes are drawn when the session is opened, after the candidate was
  * compiled; of those that its constraints allow the cheapest, the dearest and
@@ -21,7 +21,7 @@
 #define SHAPES 3 /* of a candidate */
 
 struct proven {
-    uint32_t kernel;
+    uint32_t kernel, workload; /* of its element types it was proven */
     struct ws__config config;
     enum ws__verdict verdict;
     char *reason; /* NULL: OK */
@@ -43,7 +43,13 @@ struct ws__proof {
 static int open_session(struct ws__measure *m, struct ws__proof *p)
 {
     struct ws__measure_opts opts = m->opts;
-    uint64_t seed = ws__hash_u64((struct ws__hash){7, 0}, m->opts.seed).lo;
+    struct ws__hash h = ws__hash_u64((struct ws__hash){7, 0}, m->opts.seed);
+    uint64_t seed;
+
+    /* Whoever writes shapes into a kernel changes them by that. */
+    for (size_t k = 0; k < m->nkernel; k++)
+        h = ws__hash_mix(h, &m->kernel[k].hash, sizeof(m->kernel[k].hash));
+    seed = h.lo;
 
     WS_TRY(ws__hidden_shapes(m, seed, &p->hidden));
     p->nworkload = p->hidden.n + m->nworkload;
@@ -92,12 +98,24 @@ static int ready(struct ws__measure *m)
     return rc;
 }
 
-static struct proven *find(const struct ws__proof *p,
-                           const struct ws__candidate *c)
+static bool same_types(const struct ws__measure *m, uint32_t a, uint32_t b)
 {
+    for (size_t i = 0; i < m->op->naxis; i++)
+        if (m->op->axis[i].kind == WS__AXIS_TYPE &&
+            m->workload[a].axis[i] != m->workload[b].axis[i])
+            return false;
+    return true;
+}
+
+static struct proven *find(const struct ws__measure *m,
+                           const struct ws__trial *t)
+{
+    const struct ws__proof *p = m->proof;
+
     for (size_t i = 0; i < p->n; i++)
-        if (p->list[i].kernel == c->kernel &&
-            ws__config_eq(&p->list[i].config, &c->config))
+        if (p->list[i].kernel == t->candidate.kernel &&
+            ws__config_eq(&p->list[i].config, &t->candidate.config) &&
+            same_types(m, p->list[i].workload, t->workload))
             return &p->list[i];
     return NULL;
 }
@@ -125,8 +143,7 @@ static int blame(struct ws__measure *m, struct ws__subject *s,
                            (long long)w->axis[a]);
     }
     rc = b.failed;
-    s->t->verdict = t->verdict;
-    s->t->mismatch = t->mismatch;
+    s->t->verdict = t->verdict; /* the mismatch is of another shape */
     if (!rc)
         rc = ws__trial_set_reason(m->ctx, s->t, "%s (%s): %s", words,
                                   b.data ? b.data : "",
@@ -216,21 +233,31 @@ static int on_shapes(struct ws__measure *m, struct ws__subject *s,
     return 0;
 }
 
-static int on_values(struct ws__measure *m, struct ws__subject *s, size_t at)
+static int on_family(struct ws__measure *m, struct ws__subject *s, size_t at,
+                     enum ws__family f)
 {
-    uint64_t start = ws__now_ns();
     char words[200];
 
-    for (int f = WS__FAMILY_PLAIN + 1;
-         f < WS__NFAMILY && s->t->verdict == WS__V_OK; f++) {
-        if (ws__family_refused(m->op, (enum ws__family)f) &&
-            !ws__family_finite(m->op, (enum ws__family)f))
-            continue;
-        snprintf(words, sizeof(words),
-                 "right on the op's values, not on '%s' (%s)",
-                 ws__family_key((enum ws__family)f),
-                 ws__family_text((enum ws__family)f));
-        WS_TRY(run_on(m, s, at, (enum ws__family)f, words));
+    if (s->t->verdict != WS__V_OK ||
+        (ws__family_refused(m->op, f) && !ws__family_finite(m->op, f)))
+        return 0;
+    snprintf(words, sizeof(words), "right on the op's values, not on '%s' (%s)",
+             ws__family_key(f), ws__family_text(f));
+    return run_on(m, s, at, f, words);
+}
+
+/* All families on one shape; and two of them, which tell most, on the workload
+ * that was asked for: a kernel may know its sizes. */
+static int on_values(struct ws__measure *m, struct ws__subject *s, size_t at)
+{
+    size_t asked = m->proof->hidden.n + s->t->workload;
+    uint64_t start = ws__now_ns();
+
+    for (int f = WS__FAMILY_PLAIN + 1; f < WS__NFAMILY; f++)
+        WS_TRY(on_family(m, s, at, (enum ws__family)f));
+    if (at != asked) {
+        WS_TRY(on_family(m, s, asked, WS__FAMILY_MINUS));
+        WS_TRY(on_family(m, s, asked, WS__FAMILY_SPIKES));
     }
     ws__measure_gate(s, 1, WS__GATE_VALUES, start);
     return 0;
@@ -273,6 +300,7 @@ static int keep(struct ws__measure *m, const struct ws__subject *s)
     x = &p->list[p->n];
     memset(x, 0, sizeof(*x));
     x->kernel = s->t->candidate.kernel;
+    x->workload = s->t->workload;
     x->config = s->t->candidate.config;
     x->verdict = s->t->verdict;
     x->gates = s->t->gates;
@@ -295,6 +323,11 @@ static int apply(struct ws__measure *m, struct ws__subject *s,
     return x->reason ? ws__trial_set_reason(m->ctx, s->t, "%s", x->reason) : 0;
 }
 
+bool ws__measure_can_prove(const struct ws__measure *m)
+{
+    return !m->ordered && !m->opts.light;
+}
+
 int ws__measure_prove(struct ws__measure *m, struct ws__subject *s)
 {
     const struct proven *x;
@@ -308,9 +341,13 @@ int ws__measure_prove(struct ws__measure *m, struct ws__subject *s)
     }
     WS_TRY(ready(m));
     s->t->did |= WS__WANT_PROOF;
-    x = find(m->proof, &s->t->candidate);
+    x = find(m, s->t);
     if (x)
         return apply(m, s, x);
     WS_TRY(prove(m, s));
+    /* Bad luck of this time is not kept, as in the store. */
+    if (s->t->verdict == WS__V_MEMORY || s->t->verdict == WS__V_CRASH ||
+        s->t->verdict == WS__V_HANG)
+        return 0;
     return keep(m, s);
 }

@@ -130,6 +130,8 @@ static void equations_hold(void **state)
     "#elif V == 5\n" /* writes outside there */                                \
     "    C[i] = 2.0f * A[i];\n"                                                \
     "    if (N % 64 && i == 0) C[N + 1] = 1.0f;\n"                             \
+    "#elif V == 6\n" /* knows its sizes, and takes values for granted there */ \
+    "    C[i] = 2.0f * (N == 64 ? clamp(A[i], -30.0f, 30.0f) : A[i]);\n"       \
     "#else\n"                                                                  \
     "    C[i] = 2.0f * A[i];\n"                                                \
     "#endif\n"                                                                 \
@@ -147,6 +149,7 @@ static const struct variant {
     {3, WS__V_WRONG, WS__GATE_VALUES, "not on 'huge'"},
     {4, WS__V_WRONG, WS__GATE_VALUES, "not on 'ties'"},
     {5, WS__V_WRONG, WS__GATE_SHAPES, "writes outside of 'C'"},
+    {6, WS__V_WRONG, WS__GATE_VALUES, "(N=64)"},
 };
 
 static struct t_case *new_case(void)

@@ -202,6 +202,7 @@ static int session_ask(struct ws_spec *spec, struct session *s)
         WS_TRY(fits);
         if (!fits) {
             s->t[i].verdict = WS__V_FILTERED;
+            ws__gate_note(&s->t[i], WS__GATE_FILTER, WS__GATE_FAILED, 0);
             return ws__trial_set_reason(spec->ctx, &s->t[i], "%s", reason);
         }
     }

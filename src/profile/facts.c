@@ -121,7 +121,9 @@ static void from_build(const struct ws__subject *s, double *f)
         }
     }
     if (s->mix && s->mix->total) {
-        f[WS__F_USES_WIDE] = s->mix->count[WS__MIX_WIDE_MMA] > 0;
+        /* That there are none says nothing where the device has none. */
+        if (s->mix->count[WS__MIX_WIDE_MMA] > 0)
+            f[WS__F_USES_WIDE] = 1;
         f[WS__F_USES_TENSOR] = s->mix->count[WS__MIX_WIDE_MMA] > 0 ||
                                s->mix->count[WS__MIX_MMA] > 0;
     }
@@ -185,8 +187,10 @@ static void unit_facts(const double *c, double *f)
         1 - over(c[WS__M_SM_CYCLES_ACTIVE], c[WS__M_SM_CYCLES]);
     /* Not the instructions of the matrix units: on an H200 these are one a
      * warp in kernels without a matrix product. */
-    if (!isnan(c[WS__M_TENSOR_PCT]))
-        f[WS__F_USES_TENSOR] = c[WS__M_TENSOR_PCT] >= USED_PCT;
+    if (c[WS__M_TENSOR_PCT] >= USED_PCT)
+        f[WS__F_USES_TENSOR] = 1;
+    else if (!isnan(c[WS__M_TENSOR_PCT]) && isnan(f[WS__F_USES_TENSOR]))
+        f[WS__F_USES_TENSOR] = 0;
     if (!isnan(c[WS__M_TENSOR_WIDE]))
         f[WS__F_USES_WIDE] = c[WS__M_TENSOR_WIDE] > 0;
     for (size_t i = 0; i < WS__NSTALL; i++)

@@ -319,7 +319,7 @@ static int keep(struct ws__engine *e, struct ws__pending *p)
 
 static int answer_one(struct ws__engine *e, struct ws__pending *p)
 {
-    e->pairs += p->q.effort == WS__CONFIRM;
+    e->pairs += p->q.effort == WS__CONFIRM && !(p->q.want & WS__WANT_SANITIZER);
     if (!p->fresh) {
         if (!p->ready) /* asked twice in one batch */
             p->ready = ws__engine_find(e, p->key);

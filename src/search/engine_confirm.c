@@ -19,9 +19,9 @@
  * same way, one may have pulled down the other: the default is asked alone.
  *
  * The best of several is taken, so the interval of each is that of as many
- * comparisons (Bonferroni), and each pair runs in a process of its own, on
- * inputs of its own; with it goes the proof: hidden shapes and other families
- * of values, once a candidate.
+ * comparisons (Bonferroni), and the pairs of a workload run in a process of
+ * their own, on inputs of their own; with it goes the proof: hidden shapes and
+ * other families of values, once a candidate.
  *
  * If the default has no time, the two best candidates are interleaved with
  * each other (one alone is measured again alone): the best is known then, the
@@ -490,7 +490,7 @@ static int without_default(struct finals *f)
     return rc;
 }
 
-/* --- the sanitizer ---------------------------------------------------------
+/* --- gates of what is chosen -----------------------------------------------
  */
 
 static bool same(const struct ws__candidate *a, const struct ws__candidate *b)
@@ -498,60 +498,77 @@ static bool same(const struct ws__candidate *a, const struct ws__candidate *b)
     return a->kernel == b->kernel && ws__config_eq(&a->config, &b->config);
 }
 
-/* What a sanitizer said of the candidate, on whichever workload. */
-static const struct ws__answer *find_sanitized(const struct ws__engine *e,
-                                               const struct ws__candidate *c)
+/* The trial of a question that wanted `gate` of the candidate: a proof on this
+ * workload, a sanitizer's on whichever. */
+static const struct ws__trial *
+find_gate(const struct finals *f, const struct ws__candidate *c, unsigned gate)
 {
-    for (size_t i = 0; i < e->n; i++)
-        if (e->answer[i]->q.want & WS__WANT_SANITIZER &&
-            same(&e->answer[i]->q.a, c))
-            return e->answer[i];
+    for (size_t i = 0; i < f->e->n; i++) {
+        const struct ws__answer *a = f->e->answer[i];
+
+        if (!(a->q.want & gate) ||
+            (gate == WS__WANT_PROOF && a->q.workload != f->workload))
+            continue;
+        if (same(&a->q.a, c))
+            return &a->t[0];
+        if (a->q.pair && same(&a->q.b, c))
+            return &a->t[1];
+    }
     return NULL;
 }
 
-/* *a: the answer; NULL if the run is stopped. */
-static int ask_sanitizer(struct finals *f, const struct ws__candidate *c,
-                         const struct ws__answer **a)
+/* *t: NULL if the run is stopped. */
+static int ask_gate(struct finals *f, const struct ws__candidate *c,
+                    unsigned gate, const struct ws__trial **t)
 {
     struct ws__question q = {.a = *c,
                              .workload = f->workload,
                              .effort = WS__CONFIRM,
-                             .want = WS__WANT_SANITIZER};
-    int rc = 0;
+                             .want = gate};
+    int rc;
 
-    *a = find_sanitized(f->e, c);
-    if (*a || f->stopped)
+    *t = find_gate(f, c, gate);
+    if (*t || f->stopped)
         return 0;
     WS_TRY(ws__pending_make(f->e, &q, f->batch, 0));
     rc = answer_all(f, 1);
-    *a = answered(&f->batch[0]);
     ws__pending_clear(f->e, f->batch, 1);
+    *t = find_gate(f, c, gate);
     return rc;
 }
 
-/* A choice with a finding is none: the default stays, unless it is the one. */
-static int sanitize(struct finals *f)
+/* A choice that fails is none: the default stays, unless it is the one. */
+static int pass_gate(struct finals *f, unsigned gate)
 {
     struct ws__choice *c = f->choice;
-    const struct ws__answer *a;
+    const struct ws__trial *t;
     bool is_default;
 
     if (!c->have_best)
         return 0;
-    WS_TRY(ask_sanitizer(f, &c->best.candidate, &a));
-    if (!a || !failed(&a->t[0]))
+    WS_TRY(ask_gate(f, &c->best.candidate, gate, &t));
+    if (!t || !failed(t))
         return 0;
     is_default =
         c->have_default && same(&c->best.candidate, &c->dflt.candidate);
-    WS_TRY(keep_failure(f, &a->t[0]));
+    WS_TRY(keep_failure(f, t));
     c->speedup = (struct ws__ratio){1, 1, 1};
+    c->confirmed = false;
+    c->pair_trial_a = c->pair_trial_b = 0;
     c->have_best = c->have_default && !is_default;
     if (is_default)
         c->have_default = false;
     if (!c->have_best)
         return 0;
     WS_TRY(keep_trial(f, &c->dflt, &c->best));
-    return sanitize(f);
+    return pass_gate(f, gate);
+}
+
+static int pass_gates(struct finals *f)
+{
+    if (f->e->opts->prove)
+        WS_TRY(pass_gate(f, WS__WANT_PROOF));
+    return f->e->opts->sanitize ? pass_gate(f, WS__WANT_SANITIZER) : 0;
 }
 
 static int choose(struct finals *f)
@@ -586,8 +603,8 @@ int ws__engine_confirm(struct ws__engine *e, int stopped,
         f.workload = (uint32_t)w;
         f.choice = &choice[w];
         rc = choose(&f);
-        if (rc >= 0 && e->opts->sanitize)
-            rc = sanitize(&f);
+        if (rc >= 0)
+            rc = pass_gates(&f);
     }
     ws__free(e->ctx, f.list);
     ws__free(e->ctx, f.batch);

@@ -620,6 +620,15 @@ static void all_unsound(struct t_world *w, const struct ws__question *q,
         out[0].verdict = WS__V_WRONG;
 }
 
+/* Nothing is faster, and the default is wrong where nobody looked. */
+static void default_is_unproven(struct t_world *w, const struct ws__question *q,
+                                struct ws__trial *out)
+{
+    all_slower(w, q, out);
+    if (q->want & WS__WANT_PROOF && !q->pair)
+        out[0].verdict = WS__V_WRONG;
+}
+
 /* Both drift alike: only their rounds together tell. */
 static void drifting(struct t_world *w, const struct ws__question *q,
                      struct ws__trial *out)
@@ -633,7 +642,7 @@ static void drifting(struct t_world *w, const struct ws__question *q,
     }
 }
 
-static bool world_sanitize;
+static bool world_prove, world_sanitize;
 
 /* The world after one run by `change`, stopped at answer stop_at. */
 static struct ws__choice *
@@ -643,6 +652,7 @@ evidence(void (*change)(struct t_world *, const struct ws__question *,
 {
     t_world_case(&world, ctx, 1, 1, 3);
     world.change = change;
+    world.prove = world_prove;
     world.sanitize = world_sanitize;
     world.stop_at = stop_at;
     assert_int_equal(t_world_run(&world, "grid", 0, 1, out), 0);
@@ -681,6 +691,26 @@ static void test_sanitizer(void **state)
     assert_false(c->have_best || c->have_default);
     end_evidence(&out, ctx);
     world_sanitize = false;
+}
+
+/* What no pair has proven is proven alone, the default too. */
+static void test_proof_alone(void **state)
+{
+    struct ws__outcome out;
+    struct ws__choice *c;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    world_prove = true;
+    c = evidence(all_slower, 0, &out, &ctx);
+    assert_true(t_is_default(&world, &c->best.candidate));
+    end_evidence(&out, ctx);
+
+    c = evidence(default_is_unproven, 0, &out, &ctx);
+    assert_false(c->have_best || c->have_default);
+    assert_int_equal(c->failure.verdict, WS__V_WRONG);
+    end_evidence(&out, ctx);
+    world_prove = false;
 }
 
 static void test_evidence(void **state)
@@ -1089,6 +1119,7 @@ int main(void)
         cmocka_unit_test(test_reuse_is_whole),
         cmocka_unit_test(test_evidence),
         cmocka_unit_test(test_sanitizer),
+        cmocka_unit_test(test_proof_alone),
         cmocka_unit_test(test_ties),
         cmocka_unit_test(test_one_shape),
         cmocka_unit_test(test_evidence_without_default),

@@ -155,7 +155,7 @@ struct t_world {
     void (*change)(struct t_world *w, const struct ws__question *q,
                    struct ws__trial *out);
     size_t pairs; /* answered so far, for it */
-    bool sanitize;
+    bool prove, sanitize;
     size_t sanitized; /* such questions */
     struct t_journal journal;
 };
@@ -367,6 +367,7 @@ static inline int t_world_run(struct t_world *w, const char *strategy,
                                 .budget_trials = budget,
                                 .parallel = parallel,
                                 .ahead = w->ahead,
+                                .prove = w->prove,
                                 .sanitize = w->sanitize};
 
     return ws__engine_run(&w->p, &ev, &j, &run, &o, out);

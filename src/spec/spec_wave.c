@@ -203,6 +203,9 @@ int ws__load_wave(struct ws__load *l, const struct ws__node *map,
     if (!scope)
         return WS_ENOMEM;
     *scope = k->scope;
+    /* No room for one name more: then nothing can be completed, either. */
+    if (scope->n == WS__MAX_SLOTS && !map)
+        return 0;
     WS_TRY(ws__scope_add(l->ctx, scope, "resident_blocks", WS__INT, NULL));
     if (map)
         WS_TRY(read_keys(l, map, scope, &k->wave));

@@ -18,7 +18,6 @@
 #define STR(x) STR_(x)
 
 #define COLUMN(name, kind, field) " " #name " INTEGER NOT NULL,"
-#define COLUMN(name, kind, field) " " #name " INTEGER NOT NULL,"
 static const char tables[] =
     "CREATE TABLE identity("
     " id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE,"

@@ -10,8 +10,8 @@
  * own replay would save and restore memory in between, which nobody flushes.
  *
  * Starting the library and working out a set cost hundreds of milliseconds and
- * are kept, for the last few sets. The profiler is enabled for the length of a
- * count only: while it is, launches are slower.
+ * are kept, for the last few sets. The profiler stays enabled for the set
+ * that was counted last: launches are no slower for it.
  *
  * Nothing else may be launched while a pass lasts: it would be a range. So
  * preparations come before it, and no kernel holds back the stream.
