@@ -25,6 +25,7 @@ struct ws_ctx {
     void *log_user;
     char *worker_path, *share_dir, *cache_dir, *turn_dir; /* NULL: default */
     char *python;                                         /* the same */
+    char *data_dir;                                       /* NULL: none */
     struct ws__stop *stop; /* own_stop, or the parent's */
     struct ws__stop own_stop;
     struct ws_error err;
