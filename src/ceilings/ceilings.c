@@ -214,11 +214,11 @@ static int build_memory(struct ws__meter *m, uint32_t unroll)
                                         "roof_cache"};
     char defines[96];
 
-    /* A stride that shares no factor with counts of units there are: every
-     * group comes to every slice. */
+    /* In step all groups read all slices, whatever the stride. */
     snprintf(defines, sizeof(defines),
-             "#define ROOF_UNROLL %u\n#define ROOF_STRIDE 17\n",
-             (unsigned)unroll);
+             "#define ROOF_UNROLL %u\n#define ROOF_STRIDE 17\n%s",
+             (unsigned)unroll,
+             m->info->id.is_cpu ? "#define ROOF_STRETCH\n" : "");
     return build_text(m, defines, ws__ceilings_memory, entry, WS_COUNT(entry));
 }
 
@@ -276,20 +276,27 @@ done:
 
 /* ---- shared memory ------------------------------------------------------- */
 
+struct tile {
+    uint32_t words, n; /* of a vector; vectors */
+};
+
 /* What a thread of roof_shared adds up. */
-static uint32_t shared_sum(uint32_t local, uint32_t times)
+static uint32_t shared_sum(const struct tile *y, uint32_t local, uint32_t times)
 {
     uint32_t sum = 0;
 
     for (uint32_t t = 0; t < times; t++)
-        for (uint32_t k = 0; k < 4; k++)
-            for (uint32_t w = 0; w < 4; w++)
-                sum += ws__ceilings_word(
-                    4 * (((local + t * 8) & 1023) + 256 * k) + w, SEED);
+        for (uint32_t k = 0; k < 4; k++) {
+            uint32_t at = ((local + t * 8) & (y->n / 2 - 1)) + y->n / 8 * k;
+
+            for (uint32_t w = 0; w < y->words; w++)
+                sum += ws__ceilings_word(y->words * at + w, SEED);
+        }
     return sum;
 }
 
-static int try_shared(struct ws__meter *m, uint32_t out, uint64_t groups)
+static int try_shared(struct ws__meter *m, const struct tile *y, uint32_t out,
+                      uint64_t groups)
 {
     static const uint32_t local[] = {0, 1, 77, BLOCK - 1};
     struct ws__way w = {.entry = "roof_shared", .grid = groups, .block = BLOCK};
@@ -305,12 +312,13 @@ static int try_shared(struct ws__meter *m, uint32_t out, uint64_t groups)
         uint32_t got;
 
         WS_TRY(m->dev->ops->read(m->dev->self, out, at * 4, &got, 4));
-        if (got != shared_sum(local[i], times)) {
+        if (got != shared_sum(y, local[i], times)) {
             ws__meter_wrong(m, w.entry);
             return 0;
         }
     }
-    return ws__meter_time(m, &w, (double)groups * BLOCK * times * 4. * VEC);
+    return ws__meter_time(m, &w,
+                          (double)groups * BLOCK * times * 16. * y->words);
 }
 
 static int measure_shared(struct ws__meter *m)
@@ -318,13 +326,19 @@ static int measure_shared(struct ws__meter *m)
     static const char *const entry = "roof_shared";
     static const uint64_t each[] = {4, 7, 1, 28};
     const size_t n = m->quick ? 1 : WS_COUNT(each);
+    const bool wide = m->info->id.is_cpu && m->info->id.vector_bytes >= 32;
+    const struct tile y = {wide ? 16 : 4, wide ? 256 : 2048};
     uint32_t out = 0;
+    char defines[96];
     int rc;
 
-    WS_TRY_DONE(build_text(m, "", ws__ceilings_shared, &entry, 1));
+    snprintf(defines, sizeof(defines),
+             "#define ROOF_WORDS %u\n#define ROOF_TILE %u\n", (unsigned)y.words,
+             (unsigned)y.n);
+    WS_TRY_DONE(build_text(m, defines, ws__ceilings_shared, &entry, 1));
     WS_TRY_DONE(ws__meter_alloc(m, groups_of(m, 28) * BLOCK * 4, &out));
     for (size_t i = 0; i < n; i++)
-        WS_TRY_DONE(try_shared(m, out, groups_of(m, each[i])));
+        WS_TRY_DONE(try_shared(m, &y, out, groups_of(m, each[i])));
 done:
     if (!ws__meter_over(rc))
         ws__meter_release(m, &out);
