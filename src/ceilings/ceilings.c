@@ -348,7 +348,7 @@ done:
 /* ---- vector units -------------------------------------------------------- */
 
 struct vector {
-    bool wide;
+    bool wide, fused;
     uint32_t unroll, lanes;
     uint32_t start, out;
 };
@@ -444,28 +444,38 @@ static int build_fma(struct ws__meter *m, const struct vector *v)
     return build_text(m, defines, ws__ceilings_fma, &entry, 1);
 }
 
-/* A way that is not built or not run does not end the others. */
-static int measure_fma(struct ws__meter *m, bool wide)
+/* Some processors have no fused operation and would call a function for it:
+ * the text then also takes what is fastest there. */
+static int try_forms(struct ws__meter *m, struct vector *v)
 {
     static const uint32_t unroll[] = {8, 16, 4};
     static const uint64_t each[] = {8, 32, 4};
-    const bool cpu = m->info->id.is_cpu;
+    const int forms = m->info->id.is_cpu ? 2 : 1;
+
+    for (int f = 0; f < forms; f++)
+        for (size_t u = 0; u < (m->quick ? 1 : WS_COUNT(unroll)); u++) {
+            v->fused = !f;
+            v->unroll = unroll[u];
+            WS_TRY(build_fma(m, v));
+            for (size_t g = 0; g < (m->quick ? 1 : WS_COUNT(each)); g++)
+                WS_TRY(try_fma(m, v, groups_of(m, each[g])));
+        }
+    return 0;
+}
+
+static int measure_fma(struct ws__meter *m, bool wide)
+{
     const uint32_t vector = m->info->id.vector_bytes;
     struct vector v = {.wide = wide, .lanes = 1};
     int rc;
 
-    if (cpu && vector >= 8)
+    if (m->info->id.is_cpu && vector >= 8)
         v.lanes = vector / (wide ? 8 : 4);
     v.lanes = v.lanes > 16 ? 16 : v.lanes;
     WS_TRY_DONE(ws__meter_alloc(m, 16 * 8, &v.start));
     WS_TRY_DONE(ws__meter_alloc(m, groups_of(m, 32) * BLOCK * 8, &v.out));
     WS_TRY_DONE(write_start(m, &v));
-    for (size_t u = 0; u < (m->quick ? 1 : WS_COUNT(unroll)); u++) {
-        v.unroll = unroll[u];
-        WS_TRY_DONE(build_fma(m, &v));
-        for (size_t g = 0; g < (m->quick ? 1 : WS_COUNT(each)); g++)
-            WS_TRY_DONE(try_fma(m, &v, groups_of(m, each[g])));
-    }
+    rc = try_forms(m, &v);
 done:
     if (!ws__meter_over(rc)) {
         ws__meter_release(m, &v.start);
