@@ -437,10 +437,11 @@ static int build_fma(struct ws__meter *m, const struct vector *v)
     char defines[160];
 
     snprintf(defines, sizeof(defines),
-             "#define ROOF_REAL %s\n%s#define ROOF_UNROLL %u\n"
+             "#define ROOF_REAL %s\n%s%s#define ROOF_UNROLL %u\n"
              "#define ROOF_LANES %u\n",
              v->wide ? "double" : "float", v->wide ? "#define ROOF_WIDE\n" : "",
-             (unsigned)v->unroll, (unsigned)v->lanes);
+             v->fused ? "#define ROOF_FUSED\n" : "", (unsigned)v->unroll,
+             (unsigned)v->lanes);
     return build_text(m, defines, ws__ceilings_fma, &entry, 1);
 }
 
