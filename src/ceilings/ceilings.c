@@ -208,17 +208,20 @@ static int try_cache(struct ws__meter *m, const struct memory *y,
     return ws__meter_time(m, &w, (double)(slice * groups) * times);
 }
 
-static int build_memory(struct ws__meter *m, uint32_t unroll)
+static int build_memory(struct ws__meter *m, enum ws__ceiling_of c,
+                        uint32_t unroll)
 {
     static const char *const entry[] = {"roof_write", "roof_copy", "roof_read",
                                         "roof_cache"};
-    char defines[96];
+    const bool far = c == WS__ROOF_L2 && !strcmp(m->info->id.family, "cuda");
+    char defines[128];
 
     /* In step all groups read all slices, whatever the stride. */
     snprintf(defines, sizeof(defines),
-             "#define ROOF_UNROLL %u\n#define ROOF_STRIDE 17\n%s",
+             "#define ROOF_UNROLL %u\n#define ROOF_STRIDE 17\n%s%s",
              (unsigned)unroll,
-             m->info->id.is_cpu ? "#define ROOF_STRETCH\n" : "");
+             m->info->id.is_cpu ? "#define ROOF_STRETCH\n" : "",
+             far ? "#define ROOF_FAR\n" : "");
     return build_text(m, defines, ws__ceilings_memory, entry, WS_COUNT(entry));
 }
 
@@ -259,7 +262,7 @@ static int measure_memory(struct ws__meter *m, enum ws__ceiling_of c)
                         "the size of the device's cache is not known");
     WS_TRY_DONE(alloc_memory(m, c, groups_of(m, 128), &y));
     for (size_t u = 0; u < nunroll; u++) {
-        WS_TRY_DONE(build_memory(m, unroll[u]));
+        WS_TRY_DONE(build_memory(m, c, unroll[u]));
         if (!u)
             WS_TRY_DONE(make_words(m, &y));
         for (size_t g = 0; g < neach; g++)

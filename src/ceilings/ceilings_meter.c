@@ -22,6 +22,7 @@ int ws__meter_failed(struct ws__meter *m, int rc)
         return rc;
     snprintf(m->why, WS__CEILINGS_WHY, "%.*s", WS__CEILINGS_WHY - 1,
              ws_ctx_error(m->ctx)->message);
+    m->why[strcspn(m->why, "\n")] = '\0'; /* compilers say more */
     ws__error_clear(m->ctx);
     return 0;
 }

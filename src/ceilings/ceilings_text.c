@@ -56,7 +56,7 @@ const char ws__ceilings_head[] =
  *
  * roof_cache reads a buffer that was cut into one slice a group again and
  * again, each time another slice, so that what is nearest to a processor does
- * not hold it; on CUDA the load says so, too. */
+ * not hold it; with ROOF_FAR (CUDA) the load says so, too. */
 const char ws__ceilings_memory[] =
     "#ifdef ROOF_STRETCH\n"
     "#define RANGE(n, threads, at) u64 step = 1, each = ((n) - 1) / (threads) "
@@ -106,7 +106,7 @@ const char ws__ceilings_memory[] =
     "    for (; i < end; i += step) ADD(sum, from[i])\n"
     "    out[THREAD] = SUM(sum);\n"
     "}\n"
-    "#ifdef __CUDA_ARCH__\n"
+    "#ifdef ROOF_FAR\n"
     "static __device__ __forceinline__ vec4 far(const vec4 *p)\n"
     "{\n"
     "    vec4 v;\n"
