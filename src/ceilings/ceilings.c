@@ -30,7 +30,7 @@ static double target_ns(const struct ws__meter *m)
     return m->info->id.is_cpu ? m->quick ? 2e6 : 1e7 : 1e6;
 }
 
-/* 64 MiB where the cache is not known. */
+/* 4 MiB where it is not known. */
 static uint64_t cache_bytes(const struct ws__meter *m)
 {
     return m->info->id.cache_bytes ? m->info->id.cache_bytes
@@ -38,11 +38,14 @@ static uint64_t cache_bytes(const struct ws__meter *m)
 }
 
 /* Of device memory: a power of two, at least four caches (sixteen if there is
- * time), at most an eighth of the memory and what one buffer may have. */
+ * time), on a GPU no less than fills it; at most an eighth of the memory and
+ * what one buffer may have. */
 static uint64_t memory_bytes(const struct ws__meter *m)
 {
     uint64_t want = cache_bytes(m) * (m->quick ? 4 : 16), bytes = 1 << 20;
 
+    if (!m->info->id.is_cpu && want < GIB / 2)
+        want = GIB / 2;
     while (bytes < want && bytes < GIB)
         bytes *= 2;
     while (bytes > 1 << 16 &&
@@ -208,6 +211,24 @@ static int try_cache(struct ws__meter *m, const struct memory *y,
     return ws__meter_time(m, &w, (double)(slice * groups) * times);
 }
 
+/* Ways to spread it over the device: groups a unit; 0: as many as give each
+ * thread one turn of its loop. */
+static int try_spread(struct ws__meter *m, const struct memory *y,
+                      enum ws__ceiling_of c, uint32_t unroll, uint64_t each)
+{
+    uint64_t groups = groups_of(m, each);
+
+    if (!each) {
+        /* Sums would be as many as words, and stretches are not loops. */
+        if (c == WS__ROOF_READ || c == WS__ROOF_L2 || m->info->id.is_cpu)
+            return 0;
+        groups = y->bytes / VEC / BLOCK / unroll;
+    }
+    if (c == WS__ROOF_L2)
+        return try_cache(m, y, unroll, groups);
+    return try_memory(m, y, c, groups);
+}
+
 static int build_memory(struct ws__meter *m, enum ws__ceiling_of c,
                         uint32_t unroll)
 {
@@ -250,10 +271,10 @@ static int make_words(struct ws__meter *m, const struct memory *y)
 
 static int measure_memory(struct ws__meter *m, enum ws__ceiling_of c)
 {
-    static const uint32_t unroll[] = {4, 1, 8};
-    static const uint64_t each[] = {8, 2, 32, 128};
+    static const uint32_t unroll[] = {4, 1, 2, 8};
+    static const uint64_t each[] = {8, 2, 0, 16, 32, 128};
     const size_t nunroll = m->quick ? 1 : WS_COUNT(unroll);
-    const size_t neach = m->quick ? 2 : WS_COUNT(each);
+    const size_t neach = m->quick ? 3 : WS_COUNT(each);
     struct memory y = {0};
     int rc;
 
@@ -266,10 +287,7 @@ static int measure_memory(struct ws__meter *m, enum ws__ceiling_of c)
         if (!u)
             WS_TRY_DONE(make_words(m, &y));
         for (size_t g = 0; g < neach; g++)
-            if (c == WS__ROOF_L2)
-                WS_TRY_DONE(try_cache(m, &y, unroll[u], groups_of(m, each[g])));
-            else
-                WS_TRY_DONE(try_memory(m, &y, c, groups_of(m, each[g])));
+            WS_TRY_DONE(try_spread(m, &y, c, unroll[u], each[g]));
     }
 done:
     if (!ws__meter_over(rc))
