@@ -553,12 +553,34 @@ static int measure(struct ws__meter *m, enum ws__ceiling_of c)
     }
 }
 
+static int measure_into(struct ws__meter *m,
+                        const struct ws__ceilings_opts *opts,
+                        enum ws__ceiling_of c, struct ws__roof *out,
+                        struct ws__ceilings_why *why)
+{
+    int rc;
+
+    m->into = &out->ceiling[c];
+    m->why = why->text[c];
+    if (opts->progress)
+        opts->progress(opts->user, c);
+    rc = measure(m, c);
+    if (rc < 0)
+        rc = ws__meter_failed(m, rc);
+    if (rc == 0)
+        ws__meter_unload(m);
+    if (m->into->known)
+        m->why[0] = '\0';
+    return rc;
+}
+
+/* The launch comes first: matrix units bring a device to its power limit. */
 int ws__ceilings_measure(struct ws_ctx *ctx, const struct ws__device *dev,
                          const struct ws__ceilings_opts *opts,
                          struct ws__roof *out, struct ws__ceilings_why *why)
 {
     struct ws__meter *m = ws__alloc(ctx, 1, sizeof(*m));
-    int rc = 0;
+    int rc;
 
     if (!m)
         return WS_ENOMEM;
@@ -571,19 +593,10 @@ int ws__ceilings_measure(struct ws_ctx *ctx, const struct ws__device *dev,
     snprintf(out->device, sizeof(out->device), "%s", m->info->id.device);
     out->cache_bytes = (double)m->info->id.cache_bytes;
     out->hash = ws__roof_identity(&m->info->id);
-    for (unsigned c = 0; c < WS__NROOF && rc == 0; c++) {
-        m->into = &out->ceiling[c];
-        m->why = why->text[c];
-        if (opts->progress)
-            opts->progress(opts->user, (enum ws__ceiling_of)c);
-        rc = measure(m, (enum ws__ceiling_of)c);
-        if (rc < 0)
-            rc = ws__meter_failed(m, rc);
-        if (rc == 0)
-            ws__meter_unload(m);
-        if (m->into->known)
-            m->why[0] = '\0';
-    }
+    rc = measure_into(m, opts, WS__ROOF_LAUNCH, out, why);
+    for (unsigned c = 0; c < WS__NROOF && rc == 0; c++)
+        if (c != WS__ROOF_LAUNCH)
+            rc = measure_into(m, opts, (enum ws__ceiling_of)c, out, why);
     ws__free(ctx, m);
     return rc;
 }
