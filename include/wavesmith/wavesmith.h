@@ -488,6 +488,51 @@ struct ws_check_result {
 WS_API int ws_check(struct ws_spec *spec, const struct ws_run_opts *opts,
                     struct ws_check_result *out);
 
+/* ---- audit: is the checker right? --------------------------------------- */
+
+struct ws_audit_opts {
+    size_t size;
+    const char *workload; /* "M=1,..." or the name of one; NULL: quick ones */
+    const char *device;   /* where a trusted kernel runs; NULL: the default */
+    uint64_t seed;
+    int trust_python; /* 1: a reference in Python may run; it is code */
+};
+
+struct ws_audit_line {
+    const char *workload;
+    /* "result": a mistake made from the reference's result; "mutant": one of a
+     * native reference; "precision": inputs of fewer bits; "input": another
+     * value of it; "reference": that is sound; "values": a family of values. */
+    const char *kind;
+    const char *name;   /* of the mistake, the input or the family */
+    const char *tensor; /* the output that was judged; "": all */
+    const char *why;    /* what to change, or why there is nothing to judge */
+    int end; /* 1: rejected, as it must be (or sound); 0: the op is refused for
+                it; -1: it is no mistake here (values: the op takes none) */
+    double share; /* worst error in units of what is allowed; infinite: no
+                     number, or not written */
+    int flashinfer_bench, gpu_mode; /* 1: their rules reject it, too */
+    unsigned tried, caught;         /* values: mistakes, and rejected ones */
+};
+
+struct ws_audit_report {
+    const char *op, *reference; /* "native", "Python", "trusted kernel" */
+    const char *rule;   /* "automatic", "explicit", "flashinfer-bench", ... */
+    uint64_t seed;      /* of the audit */
+    uint64_t left_out;  /* workloads that are too large */
+    size_t refused;     /* lines for which the op is refused; 0: it is fit */
+    const char *reason; /* of the first; NULL: fit */
+    size_t nline;
+    const struct ws_audit_line *line;
+};
+
+/* Judges results with the mistakes of kernels under the op's tolerance, on few
+ * workloads. 0 whatever comes of it. The report lives until the spec is freed.
+ * WS_EREFERENCE: the reference fails; WS_EACCES: it is Python and not trusted;
+ * else as ws_check. */
+WS_API int ws_op_audit(struct ws_spec *spec, const struct ws_audit_opts *opts,
+                       struct ws_audit_report *out);
+
 /* ---- tune --------------------------------------------------------------- */
 
 struct ws_tune_progress {

@@ -34,7 +34,18 @@ struct gemm {
     uint64_t depth;        /* terms between two roundings, at most DEPTH */
     enum ws__dtype round;  /* sums are rounded to this; NONE: not */
     enum ws__dtype inputs; /* operands are rounded to this; NONE: not */
+    bool tf32;             /* operands are rounded to 11 significant bits */
 };
+
+/* x in 11 significant bits, to nearest even: what matrix units make of
+ * float32 (x is one, so it is no subnormal double). */
+static double to_tf32(double x)
+{
+    uint64_t u = ws__bits_of(x);
+
+    return ws__double_of((u + (((uint64_t)1 << 41) - 1) + (u >> 42 & 1)) >>
+                         42 << 42);
+}
 
 static void load_terms(const struct gemm *g, const char *from, uint64_t row,
                        uint64_t k, double *to, size_t n)
@@ -43,6 +54,8 @@ static void load_terms(const struct gemm *g, const char *from, uint64_t row,
 
     ws__dtype_load(g->type,
                    from + (row * g->row + k) * ws__dtype_bytes(g->type), to, n);
+    for (size_t i = 0; g->tf32 && i < n; i++)
+        to[i] = to_tf32(to[i]);
     if (!g->inputs)
         return;
     ws__dtype_store(g->inputs, to, code, n);
@@ -194,7 +207,9 @@ static int run(const struct ws__ref_call *call)
     X(TAIL_K, "terms beyond a multiple of 32 left out")                        \
     X(NEIGHBOUR, "columns exchanged in pairs")                                 \
     X(INPUTS, "operands cut to bfloat16")                                      \
-    X(ACCUMULATE, "sums kept in float16")
+    X(TF32, "operands cut to tf32")                                            \
+    X(ACCUMULATE, "sums kept in float16")                                      \
+    X(ACCUMULATE_BF16, "sums kept in bfloat16")
 
 enum mutant {
 #define WS_X(name, text) MUTANT_##name,
@@ -214,6 +229,8 @@ static const char *const mutant_name[] = {
  * a 16-bit output only in results that happen to be small. */
 #define MANY_TERMS 256u
 #define MANY_RESULTS 256u
+/* Beyond it a float32 sum may err, in units that cut off, as tf32 does. */
+#define LONG_SUM 16384u
 
 static int no_mistake(const struct ws__ref_call *call, const char *why)
 {
@@ -266,10 +283,18 @@ static int prepare(const struct ws__ref_call *call, enum mutant which,
             return no_mistake(call, "operands are bfloat16");
         g->inputs = WS__DT_BF16;
         break;
+    case MUTANT_TF32:
+        if (g->type != WS__DT_F32)
+            return no_mistake(call, "tf32 holds operands of 16 bits");
+        if (g->k > LONG_SUM || g->m * g->n < MANY_RESULTS)
+            return no_mistake(call, "too few results, or too long sums");
+        g->tf32 = true;
+        break;
     case MUTANT_ACCUMULATE:
+    case MUTANT_ACCUMULATE_BF16:
         if (g->k < MANY_TERMS || g->m * g->n < MANY_RESULTS)
             return no_mistake(call, "too few sums to tell");
-        g->round = WS__DT_F16;
+        g->round = which == MUTANT_ACCUMULATE ? WS__DT_F16 : WS__DT_BF16;
         g->depth = 4;
         break;
     case MUTANT_ZEROS:

@@ -152,7 +152,7 @@ static void test_refusals(void **state)
         assert_true(rc == 0 || rc == WS_ENOTSUP);
         refused += rc == WS_ENOTSUP;
     }
-    assert_int_equal(refused, 4); /* two tails, operands, sums */
+    assert_int_equal(refused, 6); /* two tails, operands, tf32, sums */
     g.call.ntensor = 2;
     assert_int_equal(gemm()->run(&g.call), WS_EREFERENCE);
     g.call.ntensor = 3;

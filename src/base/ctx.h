@@ -26,6 +26,9 @@ struct ws_ctx {
     char *worker_path, *share_dir, *cache_dir, *turn_dir; /* NULL: default */
     char *python;                                         /* the same */
     char *data_dir;                                       /* NULL: none */
+    /* What a device's worker is started below: words of a command line before
+     * its own, ended by NULL; NULL: nothing. */
+    const char *const *worker_prefix;
     struct ws__stop *stop; /* own_stop, or the parent's */
     struct ws__stop own_stop;
     struct ws_error err;

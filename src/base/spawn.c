@@ -309,7 +309,15 @@ int ws__worker_start(struct ws_ctx *ctx, enum ws__worker_role role,
     *out = (struct ws__proc){.sock = -1};
     ws__buf_init(&b, ctx, 64);
     WS_TRY(ws__worker_path(ctx, &path));
-    const char *const argv[] = {path, NULL};
+    const char *argv[WS__PREFIX_MAX + 2];
+    size_t n = 0;
+
+    for (size_t i = 0; role == WS__ROLE_DEVICE && ctx->worker_prefix &&
+                       ctx->worker_prefix[i] && n < WS__PREFIX_MAX;
+         i++)
+        argv[n++] = ctx->worker_prefix[i];
+    argv[n] = path;
+    argv[n + 1] = NULL;
     WS_TRY_DONE(ws__proc_start(ctx, argv, env_extra, stderr_fd, out));
     ws__put_u32(&b, WS__WIRE_VERSION);
     ws__put_u32(&b, role);

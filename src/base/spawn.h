@@ -21,6 +21,7 @@
 #define WS__WIRE_VERSION 1u
 #define WS__WIRE_MAX ((size_t)64 << 20)
 #define WS__WORKER_FD 3
+#define WS__PREFIX_MAX 16 /* words of ws_ctx.worker_prefix */
 /* The first message to a worker: {u32 WS__WIRE_VERSION, u32 role}. No answer;
  * a worker that does not know the version or the role exits. */
 #define WS__WIRE_HELLO 1u

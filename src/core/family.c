@@ -42,3 +42,8 @@ const char *ws__family_refused(const struct ws__op *op, enum ws__family f)
     return (size_t)f < WS_COUNT(families) ? op->refused[f]
                                           : "there are no such values";
 }
+
+bool ws__family_finite(const struct ws__op *op, enum ws__family f)
+{
+    return (size_t)f < WS_COUNT(families) && op->finite[f];
+}

@@ -96,6 +96,7 @@ struct ws__tolerance {
 
 /* Rules of other projects, by name, with the numbers that they publish. */
 #define WS__RULES "flashinfer-bench gpu-mode"
+#define WS__NRULES 2
 /* The rule of that index among WS__RULES. */
 struct ws__tolerance ws__tolerance_named(int which);
 /* "automatic", "explicit" or the rule's own name. */
@@ -196,6 +197,7 @@ struct ws__op {
     struct ws__tolerance tolerance;
     const char *refused[WS__NFAMILY]; /* why it takes no such values; NULL: it
                                          does */
+    bool finite[WS__NFAMILY];         /* refused, but results must be numbers */
     struct ws__expr *flops, *bytes;   /* the floor's numerators; NULL: unknown,
                                          bytes: sum of distinct tensor bytes */
     /* What only explains times, and is no part of the hash: which unit does
@@ -217,6 +219,9 @@ struct ws__op {
 
 /* Does the op take such values? NULL if it does, else why not. */
 const char *ws__family_refused(const struct ws__op *op, enum ws__family f);
+/* It is refused, since errors cannot be judged; a result must be a number
+ * wherever the reference is one all the same (ws__compare_finite). */
+bool ws__family_finite(const struct ws__op *op, enum ws__family f);
 int ws__op_axis(const struct ws__op *op, const char *name);   /* or -1 */
 int ws__op_tensor(const struct ws__op *op, const char *name); /* or -1 */
 /* Orders the values of all axes by those of the type axes alone; 0: the same

@@ -40,7 +40,8 @@ enum {
     WS__WANT_BUILD = 1,
     WS__WANT_VERDICT = 2,
     WS__WANT_TIME = 4,
-    WS__WANT_PROOF = 8
+    WS__WANT_PROOF = 8,
+    WS__WANT_SANITIZER = 16 /* the same under the vendor's sanitizer */
 };
 
 /* Gates of the judge, in the order of their cost: code, name, key, what it

@@ -25,7 +25,9 @@ struct ws__measure_opts {
      * the others cost is measured with it. Such trials are not a judge's, and
      * mix with no others. */
     bool light;
-    bool inner; /* of another session: takes no turns */
+    bool inner;               /* of another session: takes no turns */
+    const char *const *below; /* the timing device's worker is started below
+                                 these words (ctx.h); outlives the session */
 };
 
 struct ws__measure;
@@ -58,6 +60,9 @@ struct ws__image {
  * build is said in the log. Errors are those of memory and of being stopped. */
 int ws__measure_images(struct ws__measure *m, struct ws__image *list, size_t n);
 void ws__image_clear(struct ws_ctx *ctx, struct ws__image *image);
+
+/* Is there a sanitizer for this device (WS__WANT_SANITIZER)? */
+bool ws__measure_can_sanitize(const struct ws__measure *m);
 
 /* Counters of a candidate on a workload, after a verdict of its own on inputs
  * of the run's seed; of several launches one after the other. */

@@ -214,6 +214,8 @@ struct ws__measure {
     size_t nbuilder;
     struct ws__ahead ahead;
     struct ws__clocks clocks;
+    bool fresh; /* its process has run only what is compared on ... */
+    uint32_t fresh_workload;
     struct ws__proof *proof; /* NULL: nothing was to be proven yet */
 };
 
@@ -344,6 +346,17 @@ int ws__hidden_shapes(struct ws__measure *m, uint64_t seed,
 
 /* measure_proof.c: an ok trial's candidate on other shapes and values. */
 int ws__measure_prove(struct ws__measure *m, struct ws__subject *s);
+/* A workload to try the candidate on, a hidden one if there is one; NULL: it
+ * fits on none. */
+int ws__proof_workload(struct ws__measure *m, const struct ws__candidate *c,
+                       const struct ws__workload **out);
+/* measure_sanitize.c: an ok trial's candidate below compute-sanitizer. */
+int ws__measure_sanitize(struct ws__measure *m, struct ws__subject *s);
+/* The program's path; false: it is not installed. */
+bool ws__sanitizer_find(char *out, size_t size);
+/* Of a log: findings (-1: it does not say), and the words of the first. */
+void ws__sanitizer_read(const char *log, size_t n, long *found, char *words,
+                        size_t size);
 void ws__proof_close(struct ws_ctx *ctx, struct ws__proof *p); /* NULL: no-op */
 
 /* measure_filter.c */

@@ -181,6 +181,24 @@ static int find_fitting(struct ws__measure *m, const struct ws__candidate *c,
     return 0;
 }
 
+int ws__proof_workload(struct ws__measure *m, const struct ws__candidate *c,
+                       const struct ws__workload **out)
+{
+    size_t *at, nhidden, n;
+    int rc;
+
+    *out = NULL;
+    WS_TRY(ready(m));
+    at = ws__alloc(m->ctx, m->proof->nworkload, sizeof(*at));
+    if (!at)
+        return WS_ENOMEM;
+    rc = find_fitting(m, c, at, &nhidden, &n);
+    if (rc >= 0 && n)
+        *out = &m->proof->workload[at[nhidden / 2]];
+    ws__free(m->ctx, at);
+    return rc;
+}
+
 static int on_shapes(struct ws__measure *m, struct ws__subject *s,
                      const size_t *at, size_t n)
 {
@@ -205,7 +223,8 @@ static int on_values(struct ws__measure *m, struct ws__subject *s, size_t at)
 
     for (int f = WS__FAMILY_PLAIN + 1;
          f < WS__NFAMILY && s->t->verdict == WS__V_OK; f++) {
-        if (ws__family_refused(m->op, (enum ws__family)f))
+        if (ws__family_refused(m->op, (enum ws__family)f) &&
+            !ws__family_finite(m->op, (enum ws__family)f))
             continue;
         snprintf(words, sizeof(words),
                  "right on the op's values, not on '%s' (%s)",

@@ -241,7 +241,11 @@ static int compare_tensor(struct ws__measure *m, struct ws__subject *s,
     int rc;
 
     memset(&mm, 0, sizeof(mm));
-    rc = ws__compare(m->ctx, s->in, t, got, m->problem->result[t], poison, &mm);
+    rc = ws__family_finite(m->op, m->problem_family)
+             ? ws__compare_finite(m->ctx, s->in, t, got, m->problem->result[t],
+                                  poison, &mm)
+             : ws__compare(m->ctx, s->in, t, got, m->problem->result[t], poison,
+                           &mm);
     if (rc < 0)
         return rc;
     mm.tensor = (uint32_t)t;

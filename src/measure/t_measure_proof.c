@@ -124,7 +124,7 @@ static void equations_hold(void **state)
     "#elif V == 2\n" /* no tail */                                             \
     "    if (i < N / 32 * 32) C[i] = 2.0f * A[i];\n"                           \
     "#elif V == 3\n" /* normal deviates are not that large */                  \
-    "    C[i] = 2.0f * clamp(A[i], -40.0f, 40.0f);\n"                            \
+    "    C[i] = 2.0f * clamp(A[i], -40.0f, 40.0f);\n"                          \
     "#elif V == 4\n" /* nor exactly 0 */                                       \
     "    C[i] = A[i] == 0.0f ? 1.0f : 2.0f * A[i];\n"                          \
     "#elif V == 5\n" /* writes outside there */                                \

@@ -239,7 +239,7 @@ int ws_check(struct ws_spec *spec, const struct ws_run_opts *opts,
     s->q.want = WS__WANT_BUILD | WS__WANT_VERDICT;
     s->q.effort = WS__NORMAL;
     if (o.proof) {
-        s->q.want |= WS__WANT_TIME | WS__WANT_PROOF;
+        s->q.want |= WS__WANT_TIME | WS__WANT_PROOF | WS__WANT_SANITIZER;
         s->q.effort = WS__CONFIRM;
     }
     put(out->kernel, sizeof(out->kernel), k->name);

@@ -62,7 +62,7 @@ static int put_floor(const struct ws__profiling *p, struct ws_profile *out)
 {
     const struct ws__floor *f = &p->floor;
 
-    out->bytes = f->bytes;
+    out->bytes = or_nan(f->bytes); /* 0: a kernel that is not right */
     out->declared_bytes = p->in.bytes;
     out->flops = or_nan(f->flops);
     out->bytes_ns = or_nan(f->bytes_ns);

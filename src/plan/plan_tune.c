@@ -270,6 +270,7 @@ static int search(struct tune *t, const char *strategy)
     /* A fleet has questions enough. */
     const bool ahead = is_beside(t) && ndevice(t->o) == 1;
     struct ws__engine_opts eo = {
+        .sanitize = t->m && ws__measure_can_sanitize(t->m),
         .strategy = strategy,
         .seed = t->o->seed,
         .budget_trials = trials,

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/banned.h"
+
 enum { F = WS__METRICS_FULL, B = WS__METRICS_ONE_PASS | WS__METRICS_FULL };
 
 static const struct row {

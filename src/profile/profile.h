@@ -249,7 +249,7 @@ void ws__facts_make(const struct ws__subject *s, double out[WS__NFACT]);
     X(FLOOR, "floor", "as fast as the op can be here")                         \
     X(MEMORY, "memory", "held by device memory")                               \
     X(COMPUTE, "compute", "held by arithmetic units")                          \
-    X(LATENCY, "latency", "waits: too little is in flight")                 \
+    X(LATENCY, "latency", "waits: too little is in flight")                    \
     X(LAUNCH, "launch", "held by the cost of launching")                       \
     X(TAIL, "tail", "held by a last wave that is not full")                    \
     X(IMBALANCE, "imbalance", "units wait for the one with the most work")

@@ -645,3 +645,11 @@ int ws__compare_by(struct ws_ctx *ctx, const struct ws__instance *in,
     return m->nan == 0 && m->unwritten == 0 &&
            (double)m->bad <= (1 - job.ratio) * (double)m->total + 1e-9;
 }
+
+int ws__compare_finite(struct ws_ctx *ctx, const struct ws__instance *in,
+                       size_t tensor, const void *got, const double *want,
+                       uint32_t poison, struct ws__mismatch *m)
+{
+    WS_TRY(ws__compare(ctx, in, tensor, got, want, poison, m));
+    return m->nan == 0 && m->unwritten == 0;
+}

@@ -25,7 +25,7 @@
 
 #include "base/banned.h"
 
-#define SPIKE 64.0
+#define SPIKE 32.0
 
 static const struct {
     double largest, normal; /* numbers */
@@ -103,7 +103,8 @@ static double limit(const struct ws__instance *in, double k, size_t tensor)
 double ws__family_size(const struct ws__instance *in, enum ws__family f,
                        size_t tensor)
 {
-    const struct ws__fill *rule = ws__workload_fill(in->op, in->workload, tensor);
+    const struct ws__fill *rule =
+        ws__workload_fill(in->op, in->workload, tensor);
     double k = terms(in);
 
     switch (f) {

@@ -116,10 +116,57 @@ const char *ws__reference_mutant_name(const struct ws__reference *r,
                                       size_t which);
 int ws__reference_mutant(struct ws__reference *r, struct ws__problem *p,
                          size_t which);
-/* May p->result be judged by? Known-bad variants of it (all zero, moved by
- * one element, other signs), where they are no variants of nothing, must be
- * rejected by the op's tolerance; else WS_EREFERENCE. */
+/* May p->result be judged by? The cheapest of the mistakes that mistakes.c
+ * makes from it (all zero, moved by one element, other signs, the mean
+ * everywhere), where they are mistakes, must be rejected by the op's tolerance;
+ * else WS_EREFERENCE. */
 int ws__reference_admit(struct ws_ctx *ctx, const struct ws__problem *p);
+
+/*
+ * The audit: is the checker of an op fit to judge by, on one workload?
+ * Everything is told line by line to a function; the op is refused if any line
+ * ended as WS__AUDIT_REFUSED.
+ */
+enum ws__audit_kind {
+    WS__AUDIT_SOUND,  /* the reference is no number, infinite, constant */
+    WS__AUDIT_RESULT, /* a mistake made from the result */
+    WS__AUDIT_NATIVE, /* a mutant of the op's reference.c */
+    WS__AUDIT_INPUTS, /* the reference of inputs of fewer bits */
+    WS__AUDIT_IMPACT, /* the reference of one input of another seed */
+    WS__AUDIT_FAMILY  /* a family of values */
+};
+enum ws__audit_end {
+    WS__AUDIT_NONE = -1, /* no mistake here; FAMILY: the op takes none */
+    WS__AUDIT_REFUSED,   /* the mistake passes, the reference is unfit */
+    WS__AUDIT_FINE       /* the mistake is rejected, the reference is fit */
+};
+struct ws__audit_line {
+    enum ws__audit_kind kind;
+    enum ws__audit_end end;
+    const char *name;          /* of the mistake, input or family */
+    const char *tensor;        /* the output judged; NULL: all of them */
+    const char *why;           /* NONE: why not; REFUSED: what to change */
+    double share;              /* worst error in units of what is allowed */
+    bool rejected[WS__NRULES]; /* by the rules of others; mistakes alone */
+    /* FAMILY: of so many mistakes made from its result so many are rejected;
+     * that is told, and refuses nothing: results that are nearly zero, or of
+     * very different sizes, tell less. */
+    unsigned tried, caught;
+};
+/* The text of a line lives until it returns; not 0: the audit ends so. */
+typedef int ws__audit_fn(void *user, const struct ws__audit_line *line);
+struct ws__audit {
+    /* Computes p->result. WS_EREFERENCE: it will not of such inputs. */
+    int (*run)(void *self, struct ws__problem *p);
+    void *self;
+    struct ws__reference *ref; /* for native fills and mutants; or NULL */
+    unsigned threads;
+    uint64_t seed;
+    ws__audit_fn *tell;
+    void *user;
+};
+int ws__audit_run(struct ws_ctx *ctx, const struct ws__instance *in,
+                  const struct ws__audit *a);
 /* Worker side; the second returns only if it cannot become Python. */
 int ws__reference_serve(struct ws_ctx *ctx, int sock);
 int ws__python_serve(struct ws_ctx *ctx, int sock);
@@ -149,6 +196,12 @@ void ws__python_last_words(int log, char *out, size_t n);
 int ws__compare(struct ws_ctx *ctx, const struct ws__instance *in,
                 size_t tensor, const void *got, const double *want,
                 uint32_t poison, struct ws__mismatch *m);
+/* Errors are not judged: 1 if every element was written, and is a number (or
+ * the reference's infinity, or what overflows in its type) where the reference
+ * is one. For families of which ws__family_finite says so. */
+int ws__compare_finite(struct ws_ctx *ctx, const struct ws__instance *in,
+                       size_t tensor, const void *got, const double *want,
+                       uint32_t poison, struct ws__mismatch *m);
 /* By another tolerance than the op's. */
 int ws__compare_by(struct ws_ctx *ctx, const struct ws__instance *in,
                    const struct ws__tolerance *tol, size_t tensor,

@@ -37,6 +37,59 @@ bool ws__family_changes(const struct ws__instance *in, size_t tensor);
 double ws__family_size(const struct ws__instance *in, enum ws__family f,
                        size_t tensor);
 
+/* --- mistakes (mistakes.c) ------------------------------------------------ */
+
+/* One output: what is right, and what mistakes are made from. */
+struct ws__right {
+    struct ws_ctx *ctx;
+    const struct ws__instance *in;
+    size_t tensor;
+    const double *v;   /* what is right: dense */
+    const double *old; /* of another seed, or NULL */
+    void *got;         /* room for the output as a kernel writes it */
+    /* Made by the mistake at hand. */
+    double mean, *means;
+    size_t dim; /* along which */
+    unsigned bits;
+    int failed;
+};
+/* How a mistake ended. */
+enum ws__mistake_end {
+    WS__MISTAKE_NONE = -1, /* it is none here */
+    WS__MISTAKE_PASSES,
+    WS__MISTAKE_REJECTED
+};
+struct ws__mistaken {
+    const char *name; /* "all zero" */
+    enum ws__mistake_end end;
+    const char *why;              /* NONE: why not; "": not worth telling */
+    double share;                 /* worst error in units of what is allowed */
+    bool rejected[WS__NRULES];    /* by the rules of others */
+    struct ws__mismatch mismatch; /* by the op's rule */
+};
+size_t ws__mistakes(void); /* how many there are */
+/* Those that every run can afford come first. */
+size_t ws__mistakes_cheap(void);
+/* Makes mistake `which` and judges it; `all_rules`: by those of others, too. */
+int ws__mistake(struct ws__right *r, size_t which, bool all_rules,
+                struct ws__mistaken *out);
+/* Judges one output as it stands in r->got. */
+int ws__judge_output(const struct ws__right *r, bool all_rules,
+                     struct ws__mistaken *out);
+/* As a kernel would write v, in the output's type and strides; NaN stands for
+ * an element that is not written. */
+void ws__write_result(const struct ws__tensor_shape *s, const double *v,
+                      void *to);
+/* Significant bits of a type, of the next narrower one, and x rounded. */
+unsigned ws__lower_bits(enum ws__dtype t);
+double ws__round_bits(double x, unsigned bits);
+/* Why rounding to so many bits is no mistake under the op's tolerance; NULL:
+ * it is one. */
+const char *ws__bits_declared(const struct ws__instance *in, unsigned bits);
+/* What to change when a mistake passes. */
+void ws__advise(const struct ws__instance *in, const struct ws__mismatch *m,
+                char out[256]);
+
 /* Messages of a reference worker, after the hello. MAP_*: {u64 bytes} and a
  * descriptor; the area replaces the one before. CALL: see refcall.c. DONE:
  * {u32 -code, str message, str hint}. Python alone: START and SETUP, see

@@ -575,6 +575,204 @@ static void test_strides(void **state)
     ws_ctx_free(ctx);
 }
 
+/* ---- rules of others ------------------------------------------------------
+ */
+
+/* One element of a result of 100 right ones. */
+static int by_rule(const struct ws__tolerance *tol, double got, double want,
+                   struct ws__mismatch *m)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__op op = {.name = "t", .tolerance = *tol};
+    struct ws__instance in;
+    double g[100], r[100];
+    int rc;
+
+    for (size_t i = 0; i < 100; i++)
+        g[i] = r[i] = 0.25;
+    g[42] = got;
+    r[42] = want;
+    dense(&in, &op, WS__DT_F64, 10, 10, 1);
+    rc = ws__compare(ctx, &in, 0, g, r, 0xffffffffu, m);
+    ws_ctx_free(ctx);
+    return rc;
+}
+
+static void test_flashinfer(void **state)
+{
+    static const struct {
+        double got, want;
+        int equal;
+    } cases[] = {
+        {0.0099, 0, 1},          /* within atol, however far in shares */
+        {0.0101, 0, 0},          /* a share of next to nothing */
+        {1.0101, 1, 0},          /* in neither */
+        {1.0099, 1, 1},          /* within both */
+        {100.9, 100, 1},         /* within rtol alone */
+        {101.1, 100, 0},         /* beyond it: the two do not add up */
+        {-100.9, -100, 1},       /* of either sign */
+        {HUGE_VAL, HUGE_VAL, 0}, /* no infinity, even a right one */
+        {(double)NAN, 1, 0},     {(double)NAN, (double)NAN, 0},
+    };
+    struct ws__tolerance t = ws__tolerance_named(0);
+    struct ws__mismatch m;
+
+    (void)state;
+    assert_string_equal(ws__tolerance_rule(&t), "flashinfer-bench");
+    assert_true(t.atol == 1e-2 && t.rtol == 1e-2 && t.ratio == 1);
+    for (size_t i = 0; i < WS_COUNT(cases); i++) {
+        assert_int_equal(by_rule(&t, cases[i].got, cases[i].want, &m),
+                         cases[i].equal);
+        if (cases[i].got != cases[i].want)
+            assert_int_equal(m.worst, 42);
+    }
+    t.ratio = 0.99; /* one of a hundred may be wrong, but not without limit */
+    assert_int_equal(by_rule(&t, 50, 1, &m), 1);
+    assert_int_equal(m.bad, 1);
+    assert_int_equal(by_rule(&t, (double)NAN, 1, &m), 0);
+    t.ratio = 0.991;
+    assert_int_equal(by_rule(&t, 50, 1, &m), 0);
+}
+
+static void test_gpu_mode(void **state)
+{
+    static const struct {
+        double got, want;
+        int equal;
+    } cases[] = {
+        {0.99e-8, 0, 1},          {1.01e-8, 0, 0},
+        {1 + 0.99e-5, 1, 1},      {1 + 1.01e-5, 1, 0},
+        {100 - 0.99e-3, 100, 1},  {100 - 1.01e-3, 100, 0},
+        {HUGE_VAL, HUGE_VAL, 1}, /* the same infinity at the same place */
+        {-HUGE_VAL, HUGE_VAL, 0}, {HUGE_VAL, 1, 0},
+        {1, HUGE_VAL, 0},         {(double)NAN, (double)NAN, 1},
+        {(double)NAN, 1, 0},      {1, (double)NAN, 0},
+    };
+    struct ws__tolerance t = ws__tolerance_named(1);
+    struct ws__mismatch m;
+
+    (void)state;
+    assert_string_equal(ws__tolerance_rule(&t), "gpu-mode");
+    assert_true(t.atol == 1e-8 && t.rtol == 1e-5 && t.ratio == 1);
+    for (size_t i = 0; i < WS_COUNT(cases); i++)
+        assert_int_equal(by_rule(&t, cases[i].got, cases[i].want, &m),
+                         cases[i].equal);
+}
+
+/* Numbers, however wrong; no NaN, nothing unwritten. */
+static void test_finite(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__instance in;
+    struct ws__mismatch m;
+    double want[2] = {1, HUGE_VAL}, got[2] = {-7, 3};
+
+    (void)state;
+    dense(&in, &auto_op, WS__DT_F64, 1, 2, 1);
+    assert_int_equal(ws__compare(ctx, &in, 0, got, want, 7, &m), 0);
+    assert_int_equal(ws__compare_finite(ctx, &in, 0, got, want, 7, &m), 1);
+    got[0] = HUGE_VAL;
+    assert_int_equal(ws__compare_finite(ctx, &in, 0, got, want, 7, &m), 0);
+    got[0] = (double)NAN;
+    assert_int_equal(ws__compare_finite(ctx, &in, 0, got, want, 7, &m), 0);
+    memset(got, 0x11, sizeof(got[0]));
+    assert_int_equal(ws__compare_finite(ctx, &in, 0, got, want, 0x11111111u,
+                                        &m),
+                     0);
+    assert_int_equal(m.unwritten, 1);
+    ws_ctx_free(ctx);
+}
+
+/* ---- precision, told by cancellation --------------------------------------
+ */
+
+static double to_bits(double x, int bits)
+{
+    int e;
+    double f = frexp(x, &e);
+
+    return ldexp(rint(ldexp(f, bits)), e - bits);
+}
+
+/* What tf32 units do: operands of 11 bits, sums of 24. */
+static float sum_tf32(const float *a, const float *w, size_t k)
+{
+    float s = 0;
+
+    for (size_t i = 0; i < k; i++)
+        s = fmaf((float)to_bits((double)a[i], 11),
+                 (float)to_bits((double)w[i], 11), s);
+    return s;
+}
+
+/* Sums of 11 and 8 bits. */
+static float sum_of_bits(const float *a, const float *w, size_t k, int bits)
+{
+    double s = 0;
+
+    for (size_t i = 0; i < k; i++)
+        s = to_bits(s + (double)a[i] * w[i], bits);
+    return (float)s;
+}
+
+static float sum_11(const float *a, const float *w, size_t k)
+{
+    return sum_of_bits(a, w, k, 11);
+}
+
+static float sum_8(const float *a, const float *w, size_t k)
+{
+    return sum_of_bits(a, w, k, 8);
+}
+
+static sum_fn *const coarse[] = {sum_tf32, sum_11, sum_8, sum_half,
+                                 sum_bf16_inputs};
+
+/* Every second term takes three quarters of the one before back: results are a
+ * sixth of what the sizes of their terms say. */
+static void cancel(struct data *d)
+{
+    for (size_t row = 0; row < M + N; row++) {
+        float *v = row < M ? d->a + row * d->k : d->w + (row - M) * d->k;
+
+        for (size_t i = 1; i < d->k; i += 2)
+            v[i] = row < M ? -v[i - 1] + 0.25f * v[i] : v[i - 1];
+    }
+    for (size_t i = 0; i < M * N; i++) {
+        d->want[i] = 0;
+        for (size_t j = 0; j < d->k; j++)
+            d->want[i] +=
+                (double)d->a[i / N * d->k + j] * d->w[i % N * d->k + j];
+    }
+}
+
+/* On inputs that cancel float32 sums in any order are accepted, and what keeps
+ * fewer bits errs more than ten times as much as the worst of them, and is
+ * rejected. */
+static void test_precision(void **state)
+{
+    static const size_t length[] = {64, 256, 1000, 4096};
+
+    (void)state;
+    for (size_t l = 0; l < WS_COUNT(length); l++) {
+        struct ws__mismatch m;
+        struct data d;
+        double worst = 0;
+
+        make_data(&d, length[l], WS__DT_F32);
+        cancel(&d);
+        for (size_t f = 0; f < WS_COUNT(honest); f++) {
+            assert_int_equal(judge(&d, honest[f], &m), 1);
+            worst = fmax(worst, m.rms_err);
+        }
+        for (size_t f = 0; f < WS_COUNT(coarse); f++) {
+            assert_int_equal(judge(&d, coarse[f], &m), 0);
+            assert_true(m.rms_err > 10 * worst);
+        }
+        drop_data(&d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -589,6 +787,10 @@ int main(void)
         cmocka_unit_test(test_large),
         cmocka_unit_test(test_strides),
         cmocka_unit_test(test_worst_of_right),
+        cmocka_unit_test(test_flashinfer),
+        cmocka_unit_test(test_gpu_mode),
+        cmocka_unit_test(test_finite),
+        cmocka_unit_test(test_precision),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

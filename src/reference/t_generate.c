@@ -120,6 +120,239 @@ static void test_frozen(void **state)
     }
 }
 
+/* ---- families ------------------------------------------------------------ */
+
+#define ROWS 64
+#define COLS 40
+
+/* x[ROWS, COLS] in, y of the same shape out: sums of K terms. */
+static const struct ws__workload no_workload;
+static struct ws__op family_op;
+
+static void instance(struct ws__instance *in, enum ws__dtype t,
+                     const struct ws__fill *fill, int64_t terms)
+{
+    struct ws__tensor_shape s = {
+        .ndim = 2,
+        .dim = {ROWS, COLS},
+        .stride = {COLS, 1},
+        .dtype = t,
+        .elements = ROWS * COLS,
+        .bytes = ROWS * COLS * ws__dtype_bytes(t),
+        .contiguous = true,
+    };
+
+    memset(&family_op, 0, sizeof(family_op));
+    family_op.ntensor = 3;
+    family_op.tolerance.accumulate = WS__DT_F32;
+    family_op.tolerance.reduction =
+        (struct ws__expr *)&family_op; /* there is */
+    for (size_t i = 0; i < 3; i++) {
+        family_op.tensor[i].role = i < 2 ? WS__INPUT : WS__OUTPUT;
+        family_op.tensor[i].ndim = 2;
+        family_op.tensor[i].fill = *fill;
+    }
+    memset(in, 0, sizeof(*in));
+    in->op = &family_op;
+    in->workload = &no_workload;
+    in->reduction = terms;
+    in->shape[0] = in->shape[1] = in->shape[2] = s;
+}
+
+static void fill_family(struct ws_ctx *ctx, struct ws__instance *in,
+                        enum ws__family f, unsigned threads, double *v)
+{
+    struct ws__problem *p;
+
+    assert_int_equal(ws__problem_new(ctx, in, &p), 0);
+    assert_int_equal(ws__problem_fill_family(p, NULL, 5, threads, f), 0);
+    for (size_t i = 0; i < ROWS * COLS; i++)
+        v[i] = ws__dtype_get(in->shape[0].dtype, p->input[0], i);
+    ws__problem_free(p);
+}
+
+/* A family is the plain values times a number, rounded once. */
+static void test_scaled(void **state)
+{
+    static const struct {
+        enum ws__family family;
+        double by;
+    } scaled[] = {{WS__FAMILY_TRIPLE, 3},
+                  {WS__FAMILY_HUNDREDTH, 0.01},
+                  {WS__FAMILY_MINUS, -1},
+                  {WS__FAMILY_ZEROS, 0},
+                  {WS__FAMILY_PLAIN, 1}};
+    static const struct ws__fill fill = {WS__FILL_NORMAL, 0.5, 2};
+    static double plain[ROWS * COLS], v[ROWS * COLS];
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__instance in;
+
+    (void)state;
+    instance(&in, WS__DT_F64, &fill, 16);
+    fill_family(ctx, &in, WS__FAMILY_PLAIN, 1, plain);
+    for (size_t i = 0; i < WS_COUNT(scaled); i++) {
+        fill_family(ctx, &in, scaled[i].family, 2, v);
+        for (size_t j = 0; j < ROWS * COLS; j++)
+            assert_true(v[j] == plain[j] * scaled[i].by);
+    }
+    ws_ctx_free(ctx);
+}
+
+static void check_ties(const double *v)
+{
+    double seen[8];
+    size_t n = 0, even = 0;
+
+    for (size_t i = 0; i < ROWS * COLS; i++) {
+        size_t k = 0;
+
+        while (k < n && seen[k] != v[i])
+            k++;
+        if (k == n)
+            seen[n++] = v[i];
+        assert_true(n <= 4);
+        if (i / WS__STRETCH % 2)
+            assert_true(v[i] == v[i / WS__STRETCH * WS__STRETCH]);
+        else
+            even += v[i] != v[i / WS__STRETCH * WS__STRETCH];
+    }
+    assert_int_equal(n, 4);
+    assert_true(even > ROWS * COLS / 4);
+}
+
+static void check_spikes(const double *v, const double *plain)
+{
+    for (size_t i = 0; i < ROWS * COLS; i += WS__STRETCH) {
+        size_t spikes = 0;
+
+        for (size_t j = i; j < i + WS__STRETCH && j < ROWS * COLS; j++) {
+            spikes += v[j] != plain[j];
+            assert_true(v[j] == plain[j] || fabs(v[j]) >= 7.9);
+        }
+        assert_int_equal(spikes, 1);
+    }
+}
+
+static double largest(const double *v)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < ROWS * COLS; i++)
+        most = fmax(most, fabs(v[i]));
+    return most;
+}
+
+static void test_families(void **state)
+{
+    static const enum ws__dtype types[] = {WS__DT_F32,    WS__DT_F16,
+                                           WS__DT_BF16,   WS__DT_F64,
+                                           WS__DT_F8E4M3, WS__DT_F8E5M2};
+    static const double normal[] = {0x1p-126,  0x1p-14, 0x1p-126,
+                                    0x1p-1022, 0x1p-6,  0x1p-14};
+    static const struct ws__fill fill = {WS__FILL_NORMAL, 0, 1};
+    static double plain[ROWS * COLS], v[ROWS * COLS];
+    struct ws_ctx *ctx = t_ctx(NULL);
+
+    (void)state;
+    for (size_t t = 0; t < WS_COUNT(types); t++) {
+        struct ws__instance in;
+
+        instance(&in, types[t], &fill, 16);
+        fill_family(ctx, &in, WS__FAMILY_PLAIN, 1, plain);
+        fill_family(ctx, &in, WS__FAMILY_TIES, 1, v);
+        check_ties(v);
+        fill_family(ctx, &in, WS__FAMILY_DENORMAL, 1, v);
+        assert_true(largest(v) < normal[t] && largest(v) > normal[t] / 8);
+        if (ws__dtype_bytes(types[t]) == 1)
+            continue; /* their ends are near */
+        fill_family(ctx, &in, WS__FAMILY_SPIKES, 1, v);
+        check_spikes(v, plain);
+    }
+    ws_ctx_free(ctx);
+}
+
+/* Sums of squares of huge values stay in the accumulate type, sums of products
+ * in the output's; and huge they are. */
+static void test_huge(void **state)
+{
+    static const int64_t terms[] = {1, 16, 1000, 65536};
+    static const struct ws__fill fills[] = {{WS__FILL_NORMAL, 0, 1},
+                                            {WS__FILL_UNIFORM, 0.5, 1.5},
+                                            {WS__FILL_NORMAL, 1, 0.05}};
+    static double v[ROWS * COLS];
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__instance in;
+
+    (void)state;
+    for (size_t k = 0; k < WS_COUNT(terms); k++)
+        for (size_t f = 0; f < WS_COUNT(fills); f++) {
+            double n = (double)terms[k], m;
+
+            instance(&in, WS__DT_F32, &fills[f], terms[k]);
+            fill_family(ctx, &in, WS__FAMILY_HUGE, 1, v);
+            m = largest(v);
+            assert_true(m > 1e14 && n * m / 3 * m < 0x1.fffffep127);
+            instance(&in, WS__DT_F16, &fills[f], terms[k]);
+            fill_family(ctx, &in, WS__FAMILY_HUGE, 1, v);
+            m = largest(v);
+            /* Terms of zero mean add up to the root of their number. */
+            assert_true((f ? n : 4 * sqrt(n)) * m / 3 * m / 3 < 65504);
+        }
+    ws_ctx_free(ctx);
+}
+
+/* What no family changes. */
+static void test_kept(void **state)
+{
+    static const struct ws__fill kept[] = {{WS__FILL_INTEGERS, -3, 3},
+                                           {WS__FILL_CONSTANT, 2, 0},
+                                           {WS__FILL_NATIVE, 0, 0}};
+    static const struct ws__fill fill = {WS__FILL_NORMAL, 0, 1};
+    struct ws__instance in;
+
+    (void)state;
+    instance(&in, WS__DT_F32, &fill, 1);
+    assert_true(ws__family_changes(&in, 0));
+    assert_false(ws__family_changes(&in, 2)); /* an output */
+    for (size_t i = 0; i < WS_COUNT(kept); i++) {
+        family_op.tensor[0].fill = kept[i];
+        assert_false(ws__family_changes(&in, 0));
+    }
+    family_op.tensor[0].fill = fill;
+    family_op.tensor[0].ndim = 0; /* a scalar */
+    assert_false(ws__family_changes(&in, 0));
+    instance(&in, WS__DT_I32, &fill, 1);
+    assert_false(ws__family_changes(&in, 0));
+}
+
+/* A family and a seed mean the same inputs for ever; any cut, any number of
+ * threads makes them. */
+static void test_families_frozen(void **state)
+{
+    static const struct ws__fill f = {WS__FILL_NORMAL, 0, 1};
+    static const char *const golden[WS__NFAMILY] = {
+        "c3df097d1af51e9cc700f702a1c80f2f", "9835484102b700442e241f3c4c350826",
+        "ac4ccc6fa9a430775d17915ac87e4cac", "74b32e58b4578d6c63c5e00086fefacc",
+        "89d8eeb08d4c287c4f9d567a16d90e8c", "e67a4180bf3dd3de9d072ec3c86d1769",
+        "881fe7eb81b6b0a16769910cf380bb65", "a62feae9cff6ae6ad071eb99c0231c44",
+        "e4b59a5e4ddf4698819369dc658a6cf4"};
+
+    (void)state;
+    for (int i = 0; i < WS__NFAMILY; i++) {
+        struct ws__twist w = {(enum ws__family)i, 1000, 4001};
+        static float whole[4001], parts[4001];
+        char hex[33];
+
+        ws__fill_run(&f, WS__DT_F32, 1, &w, whole, 0, 4001);
+        ws__fill_run(&f, WS__DT_F32, 1, &w, parts, 3072, 4001);
+        ws__fill_run(&f, WS__DT_F32, 1, &w, parts, 0, 3072);
+        assert_memory_equal(whole, parts, sizeof(whole));
+        ws__hash_hex(ws__hash_bytes(whole, sizeof(whole)), hex);
+        if (strcmp(hex, golden[i]) != 0)
+            fail_msg("%s: %s", ws__family_key((enum ws__family)i), hex);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +360,11 @@ int main(void)
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_cuts),
         cmocka_unit_test(test_frozen),
+        cmocka_unit_test(test_scaled),
+        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_families_frozen),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

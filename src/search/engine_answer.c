@@ -193,7 +193,9 @@ int ws__pending_make(struct ws__engine *e, const struct ws__question *q,
 
     memset(p, 0, sizeof(*p));
     p->q = *q;
-    p->q.want = WANT_ALL | (q->want & WS__WANT_PROOF);
+    p->q.want = q->want & WS__WANT_SANITIZER
+                    ? WS__WANT_BUILD | WS__WANT_VERDICT | WS__WANT_SANITIZER
+                    : WANT_ALL | (q->want & WS__WANT_PROOF);
     p->key = ws__question_key(q);
     p->ready = ws__engine_find(e, p->key);
     if (p->ready) {

@@ -490,6 +490,70 @@ static int without_default(struct finals *f)
     return rc;
 }
 
+/* --- the sanitizer ---------------------------------------------------------
+ */
+
+static bool same(const struct ws__candidate *a, const struct ws__candidate *b)
+{
+    return a->kernel == b->kernel && ws__config_eq(&a->config, &b->config);
+}
+
+/* What a sanitizer said of the candidate, on whichever workload. */
+static const struct ws__answer *find_sanitized(const struct ws__engine *e,
+                                               const struct ws__candidate *c)
+{
+    for (size_t i = 0; i < e->n; i++)
+        if (e->answer[i]->q.want & WS__WANT_SANITIZER &&
+            same(&e->answer[i]->q.a, c))
+            return e->answer[i];
+    return NULL;
+}
+
+/* *a: the answer; NULL if the run is stopped. */
+static int ask_sanitizer(struct finals *f, const struct ws__candidate *c,
+                         const struct ws__answer **a)
+{
+    struct ws__question q = {.a = *c,
+                             .workload = f->workload,
+                             .effort = WS__CONFIRM,
+                             .want = WS__WANT_SANITIZER};
+    int rc = 0;
+
+    *a = find_sanitized(f->e, c);
+    if (*a || f->stopped)
+        return 0;
+    WS_TRY(ws__pending_make(f->e, &q, f->batch, 0));
+    rc = answer_all(f, 1);
+    *a = answered(&f->batch[0]);
+    ws__pending_clear(f->e, f->batch, 1);
+    return rc;
+}
+
+/* A choice with a finding is none: the default stays, unless it is the one. */
+static int sanitize(struct finals *f)
+{
+    struct ws__choice *c = f->choice;
+    const struct ws__answer *a;
+    bool is_default;
+
+    if (!c->have_best)
+        return 0;
+    WS_TRY(ask_sanitizer(f, &c->best.candidate, &a));
+    if (!a || !failed(&a->t[0]))
+        return 0;
+    is_default =
+        c->have_default && same(&c->best.candidate, &c->dflt.candidate);
+    WS_TRY(keep_failure(f, &a->t[0]));
+    c->speedup = (struct ws__ratio){1, 1, 1};
+    c->have_best = c->have_default && !is_default;
+    if (is_default)
+        c->have_default = false;
+    if (!c->have_best)
+        return 0;
+    WS_TRY(keep_trial(f, &c->dflt, &c->best));
+    return sanitize(f);
+}
+
 static int choose(struct finals *f)
 {
     const struct ws__answer *d = f->e->work[f->workload].dflt;
@@ -522,6 +586,8 @@ int ws__engine_confirm(struct ws__engine *e, int stopped,
         f.workload = (uint32_t)w;
         f.choice = &choice[w];
         rc = choose(&f);
+        if (rc >= 0 && e->opts->sanitize)
+            rc = sanitize(&f);
     }
     ws__free(e->ctx, f.list);
     ws__free(e->ctx, f.batch);

@@ -13,7 +13,9 @@
 
 struct ws__hash ws__question_key(const struct ws__question *q)
 {
-    struct ws__hash h = {q->workload, q->effort == WS__CONFIRM};
+    uint64_t kind = q->effort == WS__CONFIRM;
+    struct ws__hash h = {q->workload,
+                         kind | (q->want & WS__WANT_SANITIZER ? 2 : 0)};
 
     h = ws__hash_u64(h, q->a.kernel);
     h = ws__hash_mix(h, &q->a.config, sizeof(q->a.config));

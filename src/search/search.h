@@ -83,6 +83,7 @@ struct ws__engine_opts {
                    the evaluator works on them meanwhile: what is told comes
                    that much later. Likewise part of what is asked */
     unsigned finalists; /* candidates confirmed a workload; 0: 3 */
+    bool sanitize;      /* ask for the sanitizer's gate on what is chosen */
     void (*progress)(void *user, const struct ws__progress *p);
     void *user;
 };

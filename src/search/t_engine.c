@@ -603,6 +603,23 @@ static void one_turns_wrong(struct t_world *w, const struct ws__question *q,
         out[1].verdict = WS__V_WRONG;
 }
 
+/* A finding of the sanitizer: in what was chosen, or in everything. */
+static void best_is_unsound(struct t_world *w, const struct ws__question *q,
+                            struct ws__trial *out)
+{
+    third_is_better(w, q, out);
+    if (q->want & WS__WANT_SANITIZER && !t_is_default(w, &q->a))
+        out[0].verdict = WS__V_WRONG;
+}
+
+static void all_unsound(struct t_world *w, const struct ws__question *q,
+                        struct ws__trial *out)
+{
+    third_is_better(w, q, out);
+    if (q->want & WS__WANT_SANITIZER)
+        out[0].verdict = WS__V_WRONG;
+}
+
 /* Both drift alike: only their rounds together tell. */
 static void drifting(struct t_world *w, const struct ws__question *q,
                      struct ws__trial *out)
@@ -616,6 +633,8 @@ static void drifting(struct t_world *w, const struct ws__question *q,
     }
 }
 
+static bool world_sanitize;
+
 /* The world after one run by `change`, stopped at answer stop_at. */
 static struct ws__choice *
 evidence(void (*change)(struct t_world *, const struct ws__question *,
@@ -624,6 +643,7 @@ evidence(void (*change)(struct t_world *, const struct ws__question *,
 {
     t_world_case(&world, ctx, 1, 1, 3);
     world.change = change;
+    world.sanitize = world_sanitize;
     world.stop_at = stop_at;
     assert_int_equal(t_world_run(&world, "grid", 0, 1, out), 0);
     return &out->choice[0];
@@ -634,6 +654,33 @@ static void end_evidence(struct ws__outcome *out, struct ws_ctx *ctx)
     ws__outcome_clear(ctx, out);
     t_world_free(&world);
     ws_ctx_free(ctx);
+}
+
+static void test_sanitizer(void **state)
+{
+    struct ws__outcome out;
+    struct ws__choice *c;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    world_sanitize = true;
+    c = evidence(third_is_better, 0, &out, &ctx);
+    assert_int_equal(world.sanitized, 1);
+    assert_true(c->best.sample_ns[0] == 50 && c->speedup.lo > 1);
+    end_evidence(&out, ctx);
+
+    c = evidence(best_is_unsound, 0, &out, &ctx);
+    assert_int_equal(world.sanitized, 2); /* the default, too */
+    assert_true(t_is_default(&world, &c->best.candidate));
+    assert_true(c->speedup.lo >= 1 && c->speedup.hi <= 1);
+    assert_int_equal(c->failure.verdict, WS__V_WRONG);
+    end_evidence(&out, ctx);
+
+    c = evidence(all_unsound, 0, &out, &ctx);
+    assert_int_equal(world.sanitized, 2);
+    assert_false(c->have_best || c->have_default);
+    end_evidence(&out, ctx);
+    world_sanitize = false;
 }
 
 static void test_evidence(void **state)
@@ -658,7 +705,7 @@ static void test_evidence(void **state)
     c = evidence(third_flatters, 0, &out, &ctx);
     assert_int_equal(world.pairs, 4);
     assert_true(c->best.sample_ns[0] == 95);
-    assert_true(c->speedup.lo > 1.03 && c->speedup.hi < 1.08);
+    assert_true(c->speedup.lo > 1.05 && c->speedup.value < 1.06);
     end_evidence(&out, ctx);
 
     /* The evidence is its pair with the default, not the last one. */
@@ -1041,6 +1088,7 @@ int main(void)
         cmocka_unit_test(test_old_times),
         cmocka_unit_test(test_reuse_is_whole),
         cmocka_unit_test(test_evidence),
+        cmocka_unit_test(test_sanitizer),
         cmocka_unit_test(test_ties),
         cmocka_unit_test(test_one_shape),
         cmocka_unit_test(test_evidence_without_default),

@@ -155,6 +155,8 @@ struct t_world {
     void (*change)(struct t_world *w, const struct ws__question *q,
                    struct ws__trial *out);
     size_t pairs; /* answered so far, for it */
+    bool sanitize;
+    size_t sanitized; /* such questions */
     struct t_journal journal;
 };
 
@@ -255,6 +257,7 @@ static inline int t_answer(void *self, const struct ws__question *q,
     if (w->change)
         w->change(w, q, out);
     w->pairs += q->pair;
+    w->sanitized += (q->want & WS__WANT_SANITIZER) != 0;
     return 0;
 }
 
@@ -363,7 +366,8 @@ static inline int t_world_run(struct t_world *w, const char *strategy,
                                 .seed = w->p.seed,
                                 .budget_trials = budget,
                                 .parallel = parallel,
-                                .ahead = w->ahead};
+                                .ahead = w->ahead,
+                                .sanitize = w->sanitize};
 
     return ws__engine_run(&w->p, &ev, &j, &run, &o, out);
 }

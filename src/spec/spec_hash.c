@@ -86,7 +86,7 @@ struct ws__hash ws__op_meaning(const struct ws__op *op)
                               &op->constant[i].value);
     for (size_t f = 0; f < WS__NFAMILY; f++)
         if (op->refused[f])
-            h = ws__hash_u64(ws__hash_str(h, "without"), f);
+            h = ws__hash_u64(ws__hash_str(h, "without"), 2 * f + op->finite[f]);
     return h;
 }
 

@@ -320,7 +320,8 @@ static int add_head(const struct matching *m, struct ws__node *to)
 static int add_member(const struct matching *m, const struct ws__node *c,
                       struct ws__node *to)
 {
-    static const char *const plain[] = {"tolerance", "values", "floor", "cache"};
+    static const char *const plain[] = {"tolerance", "values", "floor",
+                                        "cache"};
 
     if (!strcmp(c->key, "axes"))
         return add_axes(m, c, to);

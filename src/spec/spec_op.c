@@ -517,6 +517,21 @@ static int read_tolerance(struct ws__load *l, const struct ws__node *n,
 #define FAMILY_WORD(name, key, text) " " key
 #define FAMILY_WORDS WS__FAMILY_MAP(FAMILY_WORD)
 
+/* "why not", or {finite: why errors are not judged} */
+static int read_refusal(struct ws__load *l, const struct ws__node *n,
+                        struct ws__op *op, enum ws__family f)
+{
+    const struct ws__node *why = n;
+
+    if (n->kind == WS__MAP) {
+        WS_TRY(ws__node_keys(l->ctx, n, "finite", "a family of values"));
+        WS_TRY(ws__node_need(l->ctx, n, "finite", "a family of values", &why));
+        op->finite[f] = true;
+    }
+    return ws__node_printable(l->ctx, why, "why the op takes no such values",
+                              &op->refused[f]);
+}
+
 /* values: {huge: why not}: families that the op does not take. */
 static int read_values(struct ws__load *l, const struct ws__node *n,
                        struct ws__op *op)
@@ -531,8 +546,7 @@ static int read_values(struct ws__load *l, const struct ws__node *n,
             return ws__hint(l->ctx, "they are what the op's own fills make: "
                                     "change those");
         }
-        WS_TRY(ws__node_printable(l->ctx, c, "why the op takes no such values",
-                                  &op->refused[f]));
+        WS_TRY(read_refusal(l, c, op, f));
     }
     return 0;
 }

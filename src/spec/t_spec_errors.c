@@ -177,6 +177,29 @@ static const struct broken ops[] = {
      "negative"},
     {"{reduction: N}", "{atol: 1, ratio: 1.5}", WS_ESPEC, 13, 29,
      "ratio cannot be 1.5", "at most 1"},
+    {"{reduction: N}", "{rule: gpu-mod}", WS_ESPEC, 13, 19, "'gpu-mod'",
+     "gpu-mode"},
+    {"{reduction: N}", "{rule: gpu-mode, reduction: N}", WS_ESPEC, 13, 12,
+     "two kinds", "a rule"},
+    {"{reduction: N}", "{rule: gpu-mode, ratio: 0.9}", WS_ESPEC, 13, 29,
+     "'gpu-mode' has no ratio", "without rule"},
+    {"{reduction: N}", "{rule: flashinfer-bench, ratio: 2}", WS_ESPEC, 13, 44,
+     "ratio cannot be 2", "at most 1"},
+    {"cache: cold", "values: {huge: \"\"}", WS_ESPEC, 14, 17, "is empty",
+     "say something"},
+    {"cache: cold", "values: {hug: no}", WS_ESPEC, 14, 10, "'hug' in values",
+     "'huge'"},
+    {"cache: cold", "values: {plain: no}", WS_ESPEC, 14, 10,
+     "'plain' values cannot be refused", "change those"},
+    {"cache: cold", "values: {huge: {finit: no}}", WS_ESPEC, 14, 17, "'finit'",
+     "'finite'"},
+    {"cache: cold", "values: {huge: {}}", WS_ESPEC, 14, 16, "no 'finite'",
+     "finite: ..."},
+    {"cache: cold", "values: huge", WS_ESPEC, 14, 9, "'huge'", ""},
+    {"s: {dtype: int32}", "s: {dtype: int32, infinite: true}", WS_ESPEC, 9, 21,
+     "input 's' has a word on results", "outputs"},
+    {"[M], dtype: T}", "[M], dtype: T, infinite: 3}", WS_ESPEC, 11, 39, "'3'",
+     ""},
     {"{reduction: N}", "{atol: abc}", WS_ESPEC, 13, 19, "'abc'", "number"},
     {"cache: cold", "reference: {nativ: a}", WS_ESPEC, 14, 13, "'nativ'",
      "'native'"},
@@ -360,6 +383,59 @@ static int load_texts(const char *op, const char *kernel)
 
     ws__spec_free(s);
     return rc;
+}
+
+/* What op files say of tolerance and values, and what it means. */
+static void judging(void **state)
+{
+    static const struct broken edits[] = {
+        {.find = "{reduction: N}", .put = "{rule: flashinfer-bench}"},
+        {.find = "{reduction: N}", .put = "{rule: gpu-mode, atol: 0.02}"},
+        {.find = "{reduction: N}", .put = "{atol: 0.02, rtol: 1e-5}"},
+        {.find = "cache: cold", .put = "cache: cold\nvalues: {huge: it is}"},
+        {.find = "cache: cold",
+         .put = "cache: cold\nvalues: {huge: {finite: it is}}"},
+        {.find = "[M], dtype: T}", .put = "[M], dtype: T, infinite: true}"},
+    };
+    const char *kernel = good_kernel;
+    struct ws__hash hash[WS_COUNT(edits)];
+    struct ws__spec *s;
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(edits); i++) {
+        const struct ws__tolerance *t;
+        const char *text = edited(good_op, &edits[i]);
+
+        assert_int_equal(ws__spec_from_text(ctx, text, &kernel, NULL, 1, &s),
+                         0);
+        t = &s->op->tolerance;
+        hash[i] = s->op->hash;
+        assert_int_equal(t->kind, i == 0  ? WS__TOL_EITHER
+                                  : i < 3 ? WS__TOL_EXPLICIT
+                                          : WS__TOL_AUTO);
+        if (i < 3)
+            assert_true(t->atol == (i ? 0.02 : 0.01) &&
+                        t->rtol == (i ? 1e-5 : 0.01) && t->ratio == 1);
+        assert_string_equal(ws__tolerance_rule(t), i == 0   ? "flashinfer-bench"
+                                                   : i == 1 ? "gpu-mode"
+                                                   : i == 2 ? "explicit"
+                                                            : "automatic");
+        for (int f = 0; f < WS__NFAMILY; f++) {
+            const char *why = ws__family_refused(s->op, (enum ws__family)f);
+            bool huge = (i == 3 || i == 4) && f == WS__FAMILY_HUGE;
+
+            assert_true(huge == (why != NULL));
+            assert_true(ws__family_finite(s->op, (enum ws__family)f) ==
+                        (huge && i == 4));
+        }
+        assert_true(s->op->tensor[2].infinite == (i == 5));
+        ws__spec_free(s);
+    }
+    /* A rule is its numbers; families are a part of the meaning. */
+    assert_true(ws__hash_eq(hash[1], hash[2]));
+    assert_false(ws__hash_eq(hash[0], hash[1]));
+    assert_false(ws__hash_eq(hash[3], hash[4]));
+    assert_false(ws__hash_eq(hash[3], hash[5]));
 }
 
 static void broken_ops(void **state)
@@ -650,6 +726,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_good_ones_load),
+        cmocka_unit_test(judging),
         cmocka_unit_test(broken_ops),
         cmocka_unit_test(broken_kernels),
         cmocka_unit_test(broken_workloads),

@@ -75,13 +75,12 @@ static struct ws__spec *small_op(const char *tensors)
 static void refused_op(const char *tensors, const char *message)
 {
     const char *body = "{kernel: k, source: k.c, launches: [{entry: f, "
-                         "grid: M, block: 1, args: [C]}]}";
+                       "grid: M, block: 1, args: [C]}]}";
     struct ws__spec *s = NULL;
     char op[500];
 
     snprintf(op, sizeof(op), "{op: x, axes: {M: var}, %s}", tensors);
-    assert_int_equal(ws__spec_from_text(ctx, op, &body, NULL, 1, &s),
-                     WS_ESPEC);
+    assert_int_equal(ws__spec_from_text(ctx, op, &body, NULL, 1, &s), WS_ESPEC);
     assert_non_null(strstr(ws_ctx_error(ctx)->message, message));
 }
 
@@ -152,7 +151,7 @@ static void floor_words(void **state)
         {OUT "{touched: {A: X}}", "no such tensor: 'X'"},
         {OUT "{touched: {C: I}}", "'C' is no input with rows"},
         {OUT "{touched: {A: F}}", "'F' cannot name rows of 'A'"},
-        {OUT "{touched: 3}", "map"},
+        {OUT "{touched: 3}", "'3' is a single value"},
     };
     struct ws__spec *s = small_op(OUT "{unit: vector, touched: {A: I}}");
 

@@ -7,7 +7,7 @@ check "help lists the exit codes" out_has "Exit codes"
 expect "version" 0 "$ws" --version
 expect "no command" 2 "$ws"
 expect "unknown command" 2 "$ws" frobnicate
-for c in devices space check tune bench pick trials; do
+for c in devices space check tune bench pick trials profile; do
     expect "$c --help" 0 "$ws" $c --help
     check "$c --help shows usage" out_has "usage: wavesmith $c"
     expect "$c: unknown option" 2 "$ws" $c --no-such-option x

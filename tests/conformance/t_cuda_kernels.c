@@ -297,6 +297,61 @@ static void random_configs(void **state)
     each(check_random);
 }
 
+/* The practice kernels of the diagnosis (tests/gpu/faults): all of them, and
+ * the trusted ones, on the shapes that they are measured on. */
+static const struct {
+    const char *op;
+    size_t nkernel;
+} faults[] = {{"gemm", 2},    {"horner", 4}, {"relax", 2},
+              {"reverse", 2}, {"sum", 2},    {"transpose", 3}};
+
+static void check_on(struct ws__kernel *k, const struct ws__workload *w)
+{
+    static struct problem p;
+
+    ws__kernel_bind(k, false);
+    set_problem(&p, k, w);
+    arch_now = archs[ONE_ARCH].arch;
+    check_default(&p);
+}
+
+/* In the last type of a type axis: the widest one. */
+static void check_trusted(const struct ws__op *op, struct ws__workload w)
+{
+    for (size_t a = 0; a < op->naxis; a++)
+        if (op->axis[a].kind == WS__AXIS_TYPE)
+            w.axis[a] = op->axis[a].types[op->axis[a].ntypes - 1];
+    check_on((struct ws__kernel *)op->trusted.kernel, &w);
+}
+
+static void check_folder(const char *op, size_t nkernel)
+{
+    static const struct ws__spec_opts opts = {.share_dir = "ops"};
+    struct ws__spec *s = NULL;
+    char path[200];
+
+    snprintf(path, sizeof(path), "tests/gpu/faults/%s", op);
+    must(ws__spec_load(ctx, path, &opts, &s), path);
+    assert_int_equal(s->nkernel, nkernel);
+    for (size_t k = 0; k < nkernel; k++)
+        check_on(&s->kernel[k], &s->workload[0]);
+    assert_non_null(s->op->trusted.kernel);
+    check_trusted(s->op, s->workload[0]);
+    ws__spec_free(s);
+}
+
+static void practice_kernels(void **state)
+{
+    (void)state;
+    if (!compiler)
+        SKIP("%s", missing);
+    if (!knows(archs[ONE_ARCH].number))
+        SKIP("%s does not know %s", ws__cuda_compiler_version(compiler),
+             archs[ONE_ARCH].arch);
+    for (size_t i = 0; i < WS_COUNT(faults); i++)
+        check_folder(faults[i].op, faults[i].nkernel);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -319,9 +374,10 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_80),    cmocka_unit_test(defaults_89),
-        cmocka_unit_test(defaults_90a),   cmocka_unit_test(defaults_100),
-        cmocka_unit_test(chosen_configs), cmocka_unit_test(random_configs),
+        cmocka_unit_test(defaults_80),      cmocka_unit_test(defaults_89),
+        cmocka_unit_test(defaults_90a),     cmocka_unit_test(defaults_100),
+        cmocka_unit_test(chosen_configs),   cmocka_unit_test(random_configs),
+        cmocka_unit_test(practice_kernels),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,7 +1,7 @@
 /*
- * fake.h: a CUDA driver, compiler and NVML without a GPU, for tests.
+ * fake.h: a CUDA driver, compiler, NVML and CUPTI without a GPU, for tests.
  *
- * Three shared libraries with the names of the real ones, to be found first
+ * Four shared libraries with the names of the real ones, to be found first
  * on the library path. They do what they say: device memory is memory of the
  * host between pages that nobody may touch, streams run when somebody waits
  * for them, kernels are CUDA C that the host's compiler translates
@@ -22,6 +22,11 @@
  *   FAKECUDA_MEMORY    bytes of each; 1 GiB by default
  *   FAKECUDA_REASONS   what NVML says slows the clock; 0 by default
  *   FAKECUDA_MODE      their compute mode; 2 is "prohibited"
+ *   FAKECUDA_NO_COUNTERS what forbids counters, a bit each: 1 architecture, 2
+ *                      SLI, 4 virtual, 8 confidential, 16 mining, 32 Windows
+ *   FAKECUDA_DROPPED   so many launches are lost by the profiler
+ *   FAKECUDA_MORE_RANGES so many more launches are seen than there were
+ *   FAKECUDA_ENDLESS   1: the profiler always wants one more pass
  *   FAKECUDA_REPORT    a file to which a process adds a line when it releases
  *                      its last context: what is left of the driver's
  */
@@ -43,8 +48,11 @@ enum fake_kind {
     FAKE_EXEC,
     FAKE_MEMORY,
     FAKE_HOST,
-    FAKE_PROGRAM, /* of NVRTC */
-    FAKE_NVML,    /* initialised and not shut down */
+    FAKE_PROGRAM,  /* of NVRTC */
+    FAKE_NVML,     /* initialised and not shut down */
+    FAKE_PROFILER, /* of CUPTI: likewise */
+    FAKE_METRICS,  /* host objects */
+    FAKE_RANGES,   /* enabled */
     FAKE_KINDS
 };
 
@@ -66,6 +74,22 @@ FAKE_EXPORT void fake_reset(void);
 
 /* Counts a call; the error that it must return instead of doing its work. */
 int fake_turn(const char *name);
+/* Kernels that the driver was asked to launch. */
+FAKE_EXPORT unsigned fake_launches(void);
+/* What CUPTI says of a metric of the i-th launch: NaN if its name begins with
+ * "nan", infinite if with "inf". */
+static inline double fake_metric_value(const char *name, size_t i)
+{
+    double v = 0;
+
+    if (name[0] == 'n' && name[1] == 'a' && name[2] == 'n')
+        return (double)__builtin_nanf("");
+    if (name[0] == 'i' && name[1] == 'n' && name[2] == 'f')
+        return (double)__builtin_inff();
+    while (*name)
+        v = v * 3 + *name++;
+    return v + (double)i;
+}
 /* Writes the line of FAKECUDA_REPORT. */
 void fake_report(void);
 /* What the environment says, else the other. */

@@ -187,6 +187,8 @@ static bool fill_params(struct fake_op *o, const struct fake_kernel *k,
     return true;
 }
 
+static unsigned launches;
+
 int cuLaunchKernel(cu_function f, unsigned gx, unsigned gy, unsigned gz,
                    unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    cu_stream s, void **params, void **extra)
@@ -206,7 +208,13 @@ int cuLaunchKernel(cu_function f, unsigned gx, unsigned gy, unsigned gz,
         (struct fake_launch){f->kernel, f->module, {gx, gy, gz}, {bx, by, bz}};
     if (!fill_params(&o, f->kernel, params))
         return CU__E_INVALID_VALUE;
+    launches++;
     return fake_enqueue(s, &o);
+}
+
+unsigned fake_launches(void)
+{
+    return launches;
 }
 
 int cuModuleLoadData(cu_module *out, const void *image)

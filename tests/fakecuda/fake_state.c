@@ -80,11 +80,10 @@ int fake_turn(const char *name)
 
 void fake_report(void)
 {
-    static const char *const names[FAKE_KINDS] = {"contexts", "modules",
-                                                  "streams",  "events",
-                                                  "graphs",   "execs",
-                                                  "memory",   "host",
-                                                  "programs", "nvml"};
+    static const char *const names[FAKE_KINDS] = {
+        "contexts",  "modules", "streams", "events",   "graphs",
+        "execs",     "memory",  "host",    "programs", "nvml",
+        "profilers", "metrics", "ranges"};
     const char *path = getenv("FAKECUDA_REPORT");
     FILE *f = path ? fopen(path, "a") : NULL;
 

@@ -52,6 +52,35 @@ static void spaces(void **state)
     assert_int_equal(n, 9);
 }
 
+/* With a worker that computes the reference. */
+static int audit(struct ws_ctx *ctx, void *user)
+{
+    struct ws_audit_opts o = {.size = sizeof(o),
+                              .workload = "M=3,N=17,K=20,T=float32"};
+    struct ws_audit_report r;
+    struct ws_spec *spec = NULL;
+    int rc;
+
+    (void)user;
+    ctx->share_dir = ws__strdup(ctx, ".");
+    if (!ctx->share_dir)
+        return WS_ENOMEM;
+    WS_TRY_DONE(ws_spec_open(ctx, "ops/gemm", NULL, &spec));
+    WS_TRY_DONE(ws_op_audit(spec, &o, &r));
+    assert_int_equal(r.refused, 0);
+    assert_true(r.nline > 30);
+    assert_string_equal(r.rule, "automatic");
+done:
+    ws_spec_free(spec);
+    return rc;
+}
+
+static void audits(void **state)
+{
+    (void)state;
+    assert_true(t_torture(audit, NULL) > 100);
+}
+
 /* A draft of a source that no device is asked about. */
 static int draft(struct ws_ctx *ctx, void *user)
 {
@@ -251,9 +280,10 @@ static void nothing_given(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spaces), cmocka_unit_test(kernel_files),
-        cmocka_unit_test(errors), cmocka_unit_test(nothing_given),
-        cmocka_unit_test(drafts), cmocka_unit_test(recordings),
+        cmocka_unit_test(spaces),        cmocka_unit_test(audits),
+        cmocka_unit_test(kernel_files),  cmocka_unit_test(errors),
+        cmocka_unit_test(nothing_given), cmocka_unit_test(drafts),
+        cmocka_unit_test(recordings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,6 +49,8 @@ struct ws__cuda_counters {
     uint8_t *available;
     struct setup setup[SETUPS];
     uint64_t tick;
+    cupti_ranges ranges;   /* enabled; NULL: not */
+    struct setup *current; /* what it is enabled for */
 };
 
 /* A structure of arguments on the stack, its size filled in. */
@@ -126,10 +128,24 @@ static int begin(struct ws__cuda_counters *c)
     return ask_available(c);
 }
 
+/* A profiler that cannot be disabled may be in the way of what is timed. */
+static int disable(struct ws__cuda_counters *c)
+{
+    ARGS(off, RangeProfilerDisable, .pRangeProfilerObject = c->ranges);
+
+    if (!c->ranges || c->d->dead)
+        return 0;
+    c->ranges = NULL;
+    c->current = NULL;
+    return check(c, c->api.RangeProfilerDisable(&off), "end counting");
+}
+
 static void drop_setup(struct ws__cuda_counters *c, struct setup *s)
 {
     struct ws_ctx *ctx = c->d->ctx;
 
+    if (c->current == s)
+        disable(c);
     if (s->host && !c->d->dead) {
         ARGS(end, ProfilerHostDeinitialize, .pHostObject = s->host);
 
@@ -320,36 +336,38 @@ static int find_setup(struct ws__cuda_counters *c, const char *const *metric,
 
 /* ---- counting ---------------------------------------------------------- */
 
-/* Room for what the device counts, empty. */
-static int empty_data(struct ws__cuda_counters *c, struct setup *s,
-                      cupti_ranges ranges)
+/* Room for what the device counts. The profiler wants to be asked for the size
+ * each time that it was enabled: it crashes otherwise. */
+static int take_room(struct ws__cuda_counters *c, struct setup *s)
 {
-    static const char what[] = "make room for counts";
-    ARGS(size, RangeProfilerGetCounterDataSize, .pRangeProfilerObject = ranges,
-         .pMetricNames = names(s), .numMetrics = s->nname,
-         .maxNumOfRanges = s->nrange,
+    ARGS(size, RangeProfilerGetCounterDataSize,
+         .pRangeProfilerObject = c->ranges, .pMetricNames = names(s),
+         .numMetrics = s->nname, .maxNumOfRanges = s->nrange,
          .maxNumRangeTreeNodes = (uint32_t)s->nrange);
-    ARGS(data, RangeProfilerCounterDataImageInitialize,
-         .pRangeProfilerObject = ranges);
 
-    if (!s->data) {
-        WS_TRY(check(c, c->api.RangeProfilerGetCounterDataSize(&size), what));
-        s->data = ws__alloc(c->d->ctx,
-                            size.counterDataSize ? size.counterDataSize : 1, 1);
-        if (!s->data)
-            return WS_ENOMEM;
-        s->data_bytes = size.counterDataSize;
-    }
-    data.counterDataSize = s->data_bytes;
-    data.pCounterData = s->data;
-    return check(c, c->api.RangeProfilerCounterDataImageInitialize(&data),
-                 what);
+    WS_TRY(check(c, c->api.RangeProfilerGetCounterDataSize(&size),
+                 "make room for counts"));
+    if (s->data && s->data_bytes == size.counterDataSize)
+        return 0;
+    ws__free(c->d->ctx, s->data);
+    s->data_bytes = size.counterDataSize;
+    s->data = ws__alloc(c->d->ctx, s->data_bytes ? s->data_bytes : 1, 1);
+    return s->data ? 0 : WS_ENOMEM;
 }
 
-static int set_config(struct ws__cuda_counters *c, struct setup *s,
-                      cupti_ranges ranges)
+static int empty_room(struct ws__cuda_counters *c, const struct setup *s)
 {
-    ARGS(set, RangeProfilerSetConfig, .pRangeProfilerObject = ranges,
+    ARGS(data, RangeProfilerCounterDataImageInitialize,
+         .pRangeProfilerObject = c->ranges, .counterDataSize = s->data_bytes,
+         .pCounterData = s->data);
+
+    return check(c, c->api.RangeProfilerCounterDataImageInitialize(&data),
+                 "make room for counts");
+}
+
+static int set_config(struct ws__cuda_counters *c, struct setup *s)
+{
+    ARGS(set, RangeProfilerSetConfig, .pRangeProfilerObject = c->ranges,
          .configSize = s->config_bytes, .pConfig = s->config,
          .counterDataImageSize = s->data_bytes, .pCounterDataImage = s->data,
          .range = CUPTI__AUTO_RANGE, .replayMode = CUPTI__USER_REPLAY,
@@ -357,6 +375,25 @@ static int set_config(struct ws__cuda_counters *c, struct setup *s,
          .minNestingLevel = 1, .targetNestingLevel = 1);
 
     return check(c, c->api.RangeProfilerSetConfig(&set), "choose the metrics");
+}
+
+/* Ready to count this set, with nothing counted yet. Another set needs a
+ * profiler that was enabled anew: one that is enabled goes on counting what it
+ * was told first, and says nothing. */
+static int enable(struct ws__cuda_counters *c, struct setup *s)
+{
+    ARGS(on, RangeProfilerEnable, .ctx = c->d->context);
+
+    if (c->ranges && c->current == s)
+        return empty_room(c, s);
+    WS_TRY(disable(c));
+    WS_TRY(check(c, c->api.RangeProfilerEnable(&on), "enable counting"));
+    c->ranges = on.pRangeProfilerObject;
+    WS_TRY(take_room(c, s));
+    WS_TRY(empty_room(c, s));
+    WS_TRY(set_config(c, s));
+    c->current = s;
+    return 0;
 }
 
 static int prepare(struct ws__cuda *d, const struct ws__dev_seq *seq,
@@ -371,10 +408,10 @@ static int prepare(struct ws__cuda *d, const struct ws__dev_seq *seq,
 }
 
 static int one_pass(struct ws__cuda_counters *c, const struct ws__dev_seq *seq,
-                    cupti_ranges ranges, bool *last)
+                    bool *last)
 {
-    ARGS(start, RangeProfilerStart, .pRangeProfilerObject = ranges);
-    ARGS(stop, RangeProfilerStop, .pRangeProfilerObject = ranges);
+    ARGS(start, RangeProfilerStart, .pRangeProfilerObject = c->ranges);
+    ARGS(stop, RangeProfilerStop, .pRangeProfilerObject = c->ranges);
     struct ws__cuda *d = c->d;
     int rc, error;
 
@@ -397,8 +434,7 @@ static int one_pass(struct ws__cuda_counters *c, const struct ws__dev_seq *seq,
 }
 
 static int all_passes(struct ws__cuda_counters *c, struct setup *s,
-                      const struct ws__dev_seq *seq, uint64_t flush_bytes,
-                      cupti_ranges ranges)
+                      const struct ws__dev_seq *seq, uint64_t flush_bytes)
 {
     bool last = false;
 
@@ -408,17 +444,16 @@ static int all_passes(struct ws__cuda_counters *c, struct setup *s,
                             "counting does not end after %zu passes", i);
         WS_TRY(ws__check_stop(c->d->ctx));
         WS_TRY(prepare(c->d, seq, flush_bytes));
-        WS_TRY(one_pass(c, seq, ranges, &last));
+        WS_TRY(one_pass(c, seq, &last));
     }
     return 0;
 }
 
 /* What was not counted is no zero: better no result. */
-static int decode(struct ws__cuda_counters *c, struct setup *s,
-                  cupti_ranges ranges)
+static int decode(struct ws__cuda_counters *c, const struct setup *s)
 {
     static const char what[] = "read what was counted";
-    ARGS(decode, RangeProfilerDecodeData, .pRangeProfilerObject = ranges);
+    ARGS(decode, RangeProfilerDecodeData, .pRangeProfilerObject = c->ranges);
     ARGS(info, RangeProfilerGetCounterDataInfo, .pCounterDataImage = s->data,
          .counterDataImageSize = s->data_bytes);
 
@@ -438,26 +473,17 @@ static int decode(struct ws__cuda_counters *c, struct setup *s,
 static int collect(struct ws__cuda_counters *c, struct setup *s,
                    const struct ws__dev_seq *seq, uint64_t flush_bytes)
 {
-    ARGS(enable, RangeProfilerEnable, .ctx = c->d->context);
-    ARGS(disable, RangeProfilerDisable, .pPriv = NULL);
     struct ws_error err;
-    int rc, end;
+    int rc = enable(c, s);
 
-    WS_TRY(check(c, c->api.RangeProfilerEnable(&enable), "enable counting"));
-    disable.pRangeProfilerObject = enable.pRangeProfilerObject;
-    rc = empty_data(c, s, enable.pRangeProfilerObject);
     if (rc == 0)
-        rc = set_config(c, s, enable.pRangeProfilerObject);
+        rc = all_passes(c, s, seq, flush_bytes);
     if (rc == 0)
-        rc = all_passes(c, s, seq, flush_bytes, enable.pRangeProfilerObject);
+        rc = decode(c, s);
     if (rc == 0)
-        rc = decode(c, s, enable.pRangeProfilerObject);
-    if (c->d->dead)
-        return rc;
-    err = c->d->ctx->err;
-    end = check(c, c->api.RangeProfilerDisable(&disable), "end counting");
-    if (rc == 0)
-        return end;
+        return 0;
+    err = c->d->ctx->err; /* who knows what state it is in */
+    disable(c);
     c->d->ctx->err = err;
     return rc;
 }

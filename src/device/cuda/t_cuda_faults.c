@@ -1,6 +1,6 @@
 /*
- * t_cuda_faults.c: every call of the driver, of NVRTC and of NVML fails once,
- * in turn.
+ * t_cuda_faults.c: every call of the driver, of NVRTC, of NVML and of CUPTI
+ * fails once, in turn.
  *
  * The libraries are those of tests/fakecuda, which count calls, refuse the
  * n-th one, and know what is not released. One life (open, use, close) is
@@ -15,9 +15,11 @@
 #include "base/t_base.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "device/cuda/cuda.h"
+#include "device/cuda/cuda_cupti.h"
 #include "device/cuda/cuda_nvrtc.h"
 #include "tests/fakecuda/fake.h"
 #include "tests/fakecuda/t_fakecuda.h"
@@ -25,7 +27,7 @@
 #define BYTES 256u
 #define ANSWER 42
 
-enum lib { DRIVER, NVRTC, NVML, LIBS };
+enum lib { DRIVER, NVRTC, NVML, CUPTI, LIBS };
 
 static struct {
     struct fake_state *state[LIBS];
@@ -114,6 +116,58 @@ static int run(void *dev, uint32_t module, const uint32_t buffer[2], bool graph)
     return n == 1 && s.ns > 0 ? 0 : WS_EBUG;
 }
 
+/* Counts: twelve metrics and more, so that it takes two passes, one that is
+ * not there and two without a value. */
+static const char *const metric[] = {"a.sum",   "absent.sum", "nan.sum",
+                                     "inf.sum", "b.sum",      "c.sum",
+                                     "d.sum",   "e.sum",      "f.sum",
+                                     "g.sum",   "h.sum",      "i.sum",
+                                     "j.sum",   "k.sum"};
+
+/* n of them of the kernel launched twice. */
+static int count(void *dev, uint32_t module, uint32_t buffer, size_t n)
+{
+    const struct ws__dev_arg arg[3] = {
+        {.kind = WS__ARG_TENSOR, .buffer = buffer},
+        {.kind = WS__ARG_VALUE, .bytes = 4, .value = {ANSWER}},
+        {.kind = WS__ARG_SHARED, .bytes = 65536}};
+    const struct ws__dev_launch one = {.module = module,
+                                       .entry = "k",
+                                       .grid = {1, 1, 1},
+                                       .block = {64, 1, 1},
+                                       .arg = arg,
+                                       .narg = 3};
+    const struct ws__dev_launch l[2] = {one, one};
+    const struct ws__dev_fill fill = {.buffer = buffer, .timed = true};
+    const struct ws__dev_seq seq = {.launch = l,
+                                    .nlaunch = 2,
+                                    .fill = &fill,
+                                    .nfill = 1};
+    double v[2 * WS_COUNT(metric)];
+    uint32_t passes = 99;
+    int rc = ws__device_find("cuda")->count(dev, &seq, n > 4 ? 4096 : 0, metric,
+                                            n, v, &passes);
+
+    if (rc)
+        return rc == WS_ENOTSUP || passes == 0 ? rc : WS_EBUG;
+    for (size_t i = 0; i < 2 * n; i++) {
+        double want = fake_metric_value(metric[i % n], i / n);
+
+        if (i % n >= 1 && i % n <= 3 ? !isnan(v[i]) : !(v[i] == want))
+            return WS_EBUG;
+    }
+    return passes == (n > 4 ? 2 : 1) ? 0 : WS_EBUG;
+}
+
+/* Another set, the same again, and the first. */
+static int counts(void *dev, uint32_t module, uint32_t buffer)
+{
+    WS_TRY(count(dev, module, buffer, 4));
+    WS_TRY(count(dev, module, buffer, WS_COUNT(metric)));
+    WS_TRY(count(dev, module, buffer, WS_COUNT(metric)));
+    return count(dev, module, buffer, 4);
+}
+
 /* t.step names what is being done. Leaves nothing behind. */
 static int use(void *dev)
 {
@@ -137,6 +191,8 @@ static int use(void *dev)
     rc = rc ? rc : run(dev, module, buffer, false);
     t.step = rc ? t.step : "graph";
     rc = rc ? rc : run(dev, module, buffer, true);
+    t.step = rc ? t.step : "count";
+    rc = rc ? rc : counts(dev, module, buffer[0]);
     t.step = rc ? t.step : "hash";
     rc = rc ? rc : ops->hash(dev, buffer[0], &hash);
     t.step = rc ? t.step : "guard";
@@ -223,6 +279,26 @@ static const struct {
     {"cuGraphInstantiateWithFlags", WS_ELAUNCH, "make a graph ready"},
     {"cuGraphUpload", WS_EDEVICE, "send a graph to the device"},
     {"cuGraphLaunch", WS_ELAUNCH, "launch a graph"},
+    {"cuptiProfilerInitialize", 0, "start CUPTI's profiler"},
+    {"cuptiProfilerDeviceSupported", 0, "ask for counters of this device"},
+    {"cuptiDeviceGetChipName", 0, "ask for the chip"},
+    {"cuptiProfilerGetCounterAvailability", 0, "ask which counters there are"},
+    {"cuptiProfilerHostInitialize", 0, "prepare CUPTI for the chip"},
+    {"cuptiProfilerHostConfigAddMetrics", 0, "look for a metric"},
+    {"cuptiProfilerHostConfigAddMetrics", 0, "work out how to count"},
+    {"cuptiProfilerHostGetConfigImageSize", 0, "work out how to count"},
+    {"cuptiProfilerHostGetConfigImage", 0, "work out how to count"},
+    {"cuptiProfilerHostGetNumOfPasses", 0, "work out how to count"},
+    {"cuptiProfilerHostEvaluateToGpuValues", 0, "work out metrics"},
+    {"cuptiRangeProfilerEnable", 0, "enable counting"},
+    {"cuptiRangeProfilerDisable", 0, "end counting"},
+    {"cuptiRangeProfilerGetCounterDataSize", 0, "make room for counts"},
+    {"cuptiRangeProfilerCounterDataImageInitialize", 0, "make room for counts"},
+    {"cuptiRangeProfilerSetConfig", 0, "choose the metrics"},
+    {"cuptiRangeProfilerStart", 0, "start counting"},
+    {"cuptiRangeProfilerStop", 0, "stop counting"},
+    {"cuptiRangeProfilerDecodeData", 0, "read what was counted"},
+    {"cuptiRangeProfilerGetCounterDataInfo", 0, "read what was counted"},
 };
 
 /* What the member can do without: whether something went away as it should,
@@ -230,9 +306,9 @@ static const struct {
 static bool is_harmless(const char *call)
 {
     static const char *const parts[] = {
-        "nvml",       "Free",       "Destroy",          "Unload",
-        "Release",    "ParamInfo",  "FuncSetAttribute", "Register",
-        "ProgramLog", "LoweredName"};
+        "nvml",       "Free",        "Destroy",          "Unload",
+        "Release",    "ParamInfo",   "FuncSetAttribute", "Register",
+        "ProgramLog", "LoweredName", "HostDeinitialize", "DeInitialize"};
 
     for (size_t i = 0; i < WS_COUNT(parts); i++)
         if (strstr(call, parts[i]))
@@ -301,6 +377,37 @@ static void check_nvrtc(const struct ws_error *e, const char *call)
                  ws_status_name(e->code), e->message);
 }
 
+/* ENOTSUP always comes with what to do. */
+static void check_cupti(const struct ws_error *e, const char *call)
+{
+    int code = WS_EDEVICE;
+
+    check_words(e, ws__cupti_error_name(t.error));
+#define WS_X(name, value, own, hint)                                           \
+    if (t.error == (value))                                                    \
+        code = WS_##own;
+    CUPTI_ERRORS(WS_X)
+#undef WS_X
+    if (code == WS_ENOTSUP && !e->hint[0])
+        fail_msg("%s: no hint for '%s'", call, e->message);
+    for (size_t i = 0; i < WS_COUNT(expected); i++)
+        if (!strcmp(expected[i].call, call) &&
+            strstr(e->message, expected[i].words) && e->code == code)
+            return;
+    fail_msg("%s: %s, error %d: unexpected %s '%s'", t.step, call, t.error,
+             ws_status_name(e->code), e->message);
+}
+
+/* A metric that is refused as unknown is missing (as 'absent.sum' is in any
+ * case), and the last disabling, as
+ * the device is closed, has no result. */
+static bool is_borne(const char *call, int rc)
+{
+    return ((rc == WS_EBUG || !rc) && t.error == CUPTI__E_INVALID_PARAMETER &&
+            !strcmp(call, "cuptiProfilerHostConfigAddMetrics")) ||
+           (!rc && !strcmp(call, "cuptiRangeProfilerDisable"));
+}
+
 /* A kernel that is said to have no parameters is one that does not fit. */
 static bool is_excused(const char *call, int rc)
 {
@@ -317,10 +424,14 @@ static void check_failure(const struct ws_error *e, int rc)
             fail_msg("%s: %s is not harmless: %s", t.step, call, e->message);
         return;
     }
+    if (t.lib == CUPTI && is_borne(call, rc))
+        return;
     assert_int_equal(rc, e->code);
     assert_true(rc < 0 && e->message[0]);
     if (t.lib == NVRTC)
         check_nvrtc(e, call);
+    else if (t.lib == CUPTI)
+        check_cupti(e, call);
     else
         check_driver(e, call);
 }
@@ -330,7 +441,7 @@ static bool is_new(void)
 {
     static struct {
         const char *step, *call;
-    } seen[200];
+    } seen[300];
     static size_t n;
     const char *call = t.state[t.lib]->failed;
 
@@ -366,6 +477,8 @@ static void check_after(void *dev)
         return;
     }
     rc = use(dev);
+    if (rc == WS_ENOTSUP && ((struct ws__cuda *)dev)->uncounted.code)
+        return; /* what is not there is not asked for again */
     if (rc)
         fail_msg("%s after %s: %s", t.step, t.state[t.lib]->failed,
                  ws_ctx_error(((struct ws__cuda *)dev)->ctx)->message);
@@ -455,6 +568,17 @@ static void every_call_of_nvml(void **state)
     assert_true(every_call(NVML, error, WS_COUNT(error)) > 5);
 }
 
+static void every_call_of_cupti(void **state)
+{
+    static const int error[] = {CUPTI__E_INSUFFICIENT_PRIVILEGES,
+                                CUPTI__E_INVALID_PARAMETER,
+                                CUPTI__E_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
+                                CUPTI__E_UNKNOWN, 12345};
+
+    (void)state;
+    assert_true(every_call(CUPTI, error, WS_COUNT(error)) > 60);
+}
+
 static int whole_life(struct ws_ctx *ctx, void *user)
 {
     void *dev = NULL;
@@ -473,6 +597,71 @@ static void every_allocation(void **state)
 {
     (void)state;
     assert_true(t_torture(whole_life, NULL) > 10);
+}
+
+/* ---- no counters -------------------------------------------------------- */
+
+/* One count by the first set on a fresh device. */
+static int count_once(struct ws_ctx *ctx)
+{
+    uint32_t buffer = 0, module = 0;
+    void *dev = NULL;
+    int rc;
+
+    start_life(0, 0);
+    rc = open_device(ctx, &dev);
+    rc = rc ? rc : ws__device_find("cuda")->alloc(dev, BYTES, 64, 0, &buffer);
+    rc = rc ? rc : build(dev, &module);
+    rc = rc ? rc : count(dev, module, buffer, 4);
+    ws__device_find("cuda")->close(dev);
+    check_nothing_left();
+    return rc;
+}
+
+static void what_forbids_counters(void **state)
+{
+    static const struct {
+        const char *bits, *name, *hint;
+    } cases[] = {
+        {"1", "NOT_SUPPORTED", "CUDA 13"},
+        {"2", "SLI_DEVICE_NOT_SUPPORTED", "have none"},
+        {"4", "VIRTUALIZED_DEVICE_NOT_SUPPORTED", "whoever runs its host"},
+        {"8", "CONFIDENTIAL_COMPUTING_NOT_SUPPORTED", "without it"},
+        {"16", "CMP_DEVICE_NOT_SUPPORTED", "have none"},
+        {"32", "WSL_DEVICE_NOT_SUPPORTED", "have none"},
+    };
+    struct ws_ctx *ctx = t_ctx(NULL);
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(cases); i++) {
+        setenv("FAKECUDA_NO_COUNTERS", cases[i].bits, 1);
+        assert_int_equal(count_once(ctx), WS_ENOTSUP);
+        assert_non_null(strstr(ws_ctx_error(ctx)->message, cases[i].name));
+        assert_non_null(strstr(ws_ctx_error(ctx)->hint, cases[i].hint));
+    }
+    unsetenv("FAKECUDA_NO_COUNTERS");
+    assert_int_equal(count_once(ctx), 0);
+    ws_ctx_free(ctx);
+}
+
+/* What was lost is an error and no figure. */
+static void counts_that_are_none(void **state)
+{
+    static const char *const cases[][2] = {
+        {"FAKECUDA_DROPPED", "the profiler lost 1 of 2 launches"},
+        {"FAKECUDA_MORE_RANGES", "saw 3 launches where there were 2"},
+        {"FAKECUDA_ENDLESS", "does not end after 1 passes"},
+    };
+    struct ws_ctx *ctx = t_ctx(NULL);
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(cases); i++) {
+        setenv(cases[i][0], "1", 1);
+        assert_int_equal(count_once(ctx), WS_EDEVICE);
+        assert_non_null(strstr(ws_ctx_error(ctx)->message, cases[i][1]));
+        unsetenv(cases[i][0]);
+    }
+    ws_ctx_free(ctx);
 }
 
 /* ---- kernels that fail -------------------------------------------------- */
@@ -606,7 +795,7 @@ static void bad_images(void **state)
 static bool load_fakes(void)
 {
     static const char *const names[] = {"libcuda.so.1", "libnvrtc.so.13",
-                                        "libnvidia-ml.so.1"};
+                                        "libnvidia-ml.so.1", "libcupti.so.13"};
     char folder[PATH_MAX], path[PATH_MAX + 64];
 
     if (!t_fakecuda_folder(folder, sizeof(folder)))
@@ -633,6 +822,9 @@ int main(void)
         cmocka_unit_test(every_call_of_the_driver),
         cmocka_unit_test(every_call_of_the_compiler),
         cmocka_unit_test(every_call_of_nvml),
+        cmocka_unit_test(every_call_of_cupti),
+        cmocka_unit_test(what_forbids_counters),
+        cmocka_unit_test(counts_that_are_none),
         cmocka_unit_test(every_allocation),
         cmocka_unit_test(bad_kernels),
         cmocka_unit_test(bad_images),
