@@ -45,6 +45,9 @@ check "the same" test "$(value copy)" = "$(grep -A6 '"ceiling": "copy"' "$tmp/me
 expect "as text" 0 "$ws" roof --device opencl --show
 check "with units" out_has "B/s"
 
+expect "the diagnosis takes it" 0 "$ws" profile rmsnorm --device opencl --workload batch_size=8,hidden_size=512 --json
+check "and says so" out_has '"bytes_from": "measured"'
+
 file=$(files)
 sed -i 's/"lo": [0-9.e+]*/"lo": 1e30/' "$file"
 expect "a damaged file is refused" 2 "$ws" roof --device opencl --show
