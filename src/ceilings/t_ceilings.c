@@ -13,6 +13,19 @@
 #define BYTES_PER_NS 2. /* of every memory; operations: the same number */
 #define LAUNCH_NS 1234.
 
+/* Numbers of a sign, an exponent and a mantissa; int8 has no exponent. */
+struct format {
+    const char *in_source;
+    unsigned bytes, exponent, mantissa;
+    enum ws__ceiling_of c;
+};
+static const struct format formats[] = {
+    {"f32.f16.f16", 2, 5, 10, WS__ROOF_TENSOR_FP16},
+    {"f32.bf16.bf16", 2, 8, 7, WS__ROOF_TENSOR_BF16},
+    {"f32.tf32.tf32", 4, 8, 23, WS__ROOF_TENSOR_TF32},
+    {"f32.e4m3.e4m3", 1, 4, 3, WS__ROOF_TENSOR_FP8},
+    {"s32.s8.s8", 1, 0, 7, WS__ROOF_TENSOR_INT8}};
+
 struct fake {
     struct ws_ctx *ctx;
     struct ws__device_info info;
@@ -26,6 +39,8 @@ struct fake {
     const char *lazy; /* this entry leaves its last piece out */
     uint32_t slowed;
     uint32_t unroll, lanes, words, tile, wide;
+    bool wgmma;
+    const struct format *format; /* of matrix units' operands */
 };
 
 static int call(struct fake *f, const char *what)
@@ -62,6 +77,10 @@ static int fake_build(void *dev, const struct ws__build *b,
     f->words = define(b->source, "ROOF_WORDS", 0);
     f->tile = define(b->source, "ROOF_TILE", 0);
     f->wide = strstr(b->source, "#define ROOF_REAL double") != NULL;
+    f->wgmma = strstr(b->source, "wgmma.mma_async") != NULL;
+    for (size_t i = 0; i < WS_COUNT(formats); i++)
+        if (strstr(b->source, formats[i].in_source))
+            f->format = &formats[i];
     out->module = 1;
     f->live++;
     return 0;
@@ -241,6 +260,70 @@ static double do_fma(struct fake *f, const struct ws__dev_launch *l, bool lazy)
     return (double)n * (double)times * f->unroll * f->lanes * 2;
 }
 
+static double element(const struct format *t, const unsigned char *p)
+{
+    uint32_t v = 0, e, m;
+    double x;
+
+    memcpy(&v, p, t->bytes);
+    if (!t->exponent)
+        return (int8_t)v;
+    e = v >> t->mantissa & ((1u << t->exponent) - 1);
+    m = v & ((1u << t->mantissa) - 1);
+    x = e ? ldexp(1 + m * ldexp(1, -(int)t->mantissa),
+                  (int)e - ((1 << (t->exponent - 1)) - 1))
+          : 0;
+    return v >> (t->exponent + t->mantissa) & 1 ? -x : x;
+}
+
+/* Byte `b` of row `r` in operands as the instructions want them: eight rows of
+ * 16 bytes in a block of 128 bytes, or row by row. */
+static size_t at_byte(const struct fake *f, unsigned r, unsigned b)
+{
+    return f->wgmma ? r / 8 * 256 + b / 16 * 128 + r % 8 * 16 + b % 16
+                    : r * 32 + b;
+}
+
+static double product(const struct fake *f, const unsigned char *a,
+                      const unsigned char *b, unsigned row, unsigned col)
+{
+    unsigned steps = f->wgmma ? 4 : 1;
+    double sum = 0;
+
+    for (unsigned s = 0; s < steps; s++)
+        for (unsigned k = 0; k < 32; k += f->format->bytes)
+            sum += element(f->format, a + s * 2048 + at_byte(f, row, k)) *
+                   element(f->format, b + s * 8192 + at_byte(f, col, k));
+    return sum * (f->wgmma ? 4 : 16);
+}
+
+/* Only what is looked at is computed: the results of one block. */
+static double do_tensor(struct fake *f, const struct ws__dev_launch *l,
+                        bool lazy)
+{
+    const unsigned char *a = f->buffer[l->arg[0].buffer].p,
+                        *b = f->buffer[l->arg[1].buffer].p;
+    unsigned n = f->wgmma ? 128 : 64, k = 32 / f->format->bytes;
+    double times = (double)number(l, 3);
+
+    for (unsigned t = 0; l->grid[0] == 1 && times < 4 && t < 256; t++)
+        for (unsigned i = 0; i < n; i++) {
+            unsigned row = t % 32 / 4 + i / 2 % 2 * 8, col = t % 4 * 2 + i % 2;
+            double v;
+
+            row += f->wgmma ? t / 32 % 4 * 16 : i / 16 * 16;
+            col += f->wgmma ? i / 4 * 8 : i / 4 % 4 * 8;
+            v = product(f, a + (f->wgmma ? t / 128 * 8192 : 0), b, row, col);
+            v = v * times + (lazy && t == 255 && i == n - 1);
+            if (f->format->exponent)
+                ((float *)words_of(f, l, 2))[t * n + i] = (float)v;
+            else
+                ((int32_t *)words_of(f, l, 2))[t * n + i] = (int32_t)v;
+        }
+    return (double)l->grid[0] * times * 2 * k *
+           (f->wgmma ? 2 * 64 * 256 * 16 : 8 * 64 * 32 * 16);
+}
+
 static double execute(struct fake *f, const struct ws__dev_launch *l)
 {
     bool lazy = f->lazy && !strcmp(f->lazy, l->entry);
@@ -251,6 +334,8 @@ static double execute(struct fake *f, const struct ws__dev_launch *l)
     }
     if (!strcmp(l->entry, "roof_shared"))
         return do_shared(f, l, lazy);
+    if (!strcmp(l->entry, "roof_tensor"))
+        return do_tensor(f, l, lazy);
     if (!strcmp(l->entry, "roof_fma"))
         return do_fma(f, l, lazy);
     return do_memory(f, l, lazy);
@@ -352,6 +437,48 @@ static void rates_come_back(void **state)
     assert_non_null(strstr(why.text[WS__ROOF_TENSOR_FP16], "CUDA"));
     assert_string_equal(r.device, "a fake");
     assert_int_equal(fake_end(&f), 0);
+    ws_ctx_free(ctx);
+}
+
+/* Which matrix units a GPU has, and that results are looked at. */
+static void matrix_units(void **state)
+{
+    static const struct {
+        const char *capability;
+        bool known[5]; /* as in formats */
+        const char *lazy;
+    } gpu[] = {{"7.5", {false, false, false, false, false}, NULL},
+               {"8.0", {true, true, true, false, true}, NULL},
+               {"8.9", {true, true, true, true, true}, NULL},
+               {"9.0", {true, true, true, true, true}, NULL},
+               {"9.0", {false, false, false, false, false}, "roof_tensor"},
+               {"8.9", {false, false, false, false, false}, "roof_tensor"},
+               {"10.0", {false, false, false, false, false}, NULL}};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    (void)state;
+
+    for (size_t i = 0; i < WS_COUNT(gpu); i++) {
+        struct ws__ceilings_why why;
+        struct ws__roof r;
+        struct fake f;
+
+        fake_begin(&f, ctx);
+        f.lazy = gpu[i].lazy;
+        snprintf(f.info.id.family, sizeof(f.info.id.family), "cuda");
+        snprintf(f.info.extra, sizeof(f.info.extra),
+                 "x: 1; compute capability: %s; y: 2", gpu[i].capability);
+        assert_int_equal(measure(&f, &r, &why), 0);
+        for (size_t k = 0; k < WS_COUNT(formats); k++) {
+            const struct ws__ceiling *c = &r.ceiling[formats[k].c];
+
+            if (c->known != gpu[i].known[k] ||
+                (c->known && fabs(c->value / (BYTES_PER_NS * 1e9) - 1) > 1e-9))
+                fail_msg("%s on %s: %g (%s)", formats[k].in_source,
+                         gpu[i].capability, c->value, why.text[formats[k].c]);
+            assert_true(c->known == !why.text[formats[k].c][0]);
+        }
+        assert_int_equal(fake_end(&f), 0);
+    }
     ws_ctx_free(ctx);
 }
 
@@ -482,6 +609,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_come_back),
+        cmocka_unit_test(matrix_units),
         cmocka_unit_test(work_left_out_is_no_ceiling),
         cmocka_unit_test(failures_cost_one_ceiling),
         cmocka_unit_test(a_device_that_is_gone_ends_it),
