@@ -17,6 +17,7 @@ static const struct cli_cmd *const commands[] = {
     &cli_cmd_devices, &cli_cmd_init,  &cli_cmd_compile, &cli_cmd_space,
     &cli_cmd_check,   &cli_cmd_tune,  &cli_cmd_bench,   &cli_cmd_pick,
     &cli_cmd_trials,  &cli_cmd_model, &cli_cmd_op,      &cli_cmd_profile,
+    &cli_cmd_roof,
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -123,8 +124,26 @@ static int dispatch(int argc, char **argv)
     return cmd->run(&cli, argc - 1, argv + 1);
 }
 
+/* Where what is known of devices is kept: WAVESMITH_DATA, else the user's data
+ * folder; NULL: there is none. */
+static const char *data_dir(char *room, size_t n)
+{
+    const char *own = getenv("WAVESMITH_DATA"), *xdg = getenv("XDG_DATA_HOME"),
+               *home = getenv("HOME");
+    int len = -1;
+
+    if (own && own[0])
+        return own;
+    if (xdg && xdg[0] == '/') /* others are to be ignored, says its standard */
+        len = snprintf(room, n, "%s/wavesmith", xdg);
+    else if (home && home[0])
+        len = snprintf(room, n, "%s/.local/share/wavesmith", home);
+    return len >= 0 && (size_t)len < n ? room : NULL;
+}
+
 int main(int argc, char **argv)
 {
+    char room[4096];
     struct ws_ctx_opts o = {.size = sizeof(o),
                             .log = on_log,
                             .log_user = &cli,
@@ -132,7 +151,8 @@ int main(int argc, char **argv)
                             .share_dir = getenv("WAVESMITH_SHARE"),
                             .cache_dir = getenv("WAVESMITH_CACHE"),
                             .turn_dir = getenv("WAVESMITH_TURNS"),
-                            .python = getenv("WAVESMITH_PYTHON")};
+                            .python = getenv("WAVESMITH_PYTHON"),
+                            .data_dir = data_dir(room, sizeof(room))};
     int rc;
 
     if (open_standard_files() < 0)

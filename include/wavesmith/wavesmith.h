@@ -115,6 +115,8 @@ struct ws_ctx_opts {
     const char *turn_dir;    /* where processes wait for their turn on a device,
                                 the same for all; NULL: "/tmp" */
     const char *python;      /* for references; NULL: python3 of the PATH */
+    const char *data_dir;    /* what is known of devices, over all projects;
+                                NULL: nothing is kept, nothing is known */
 };
 
 struct ws_ctx;
@@ -657,6 +659,55 @@ struct ws_bench_row {
  * opts->kernel applies to both. */
 WS_API int ws_bench(struct ws_spec *spec, const struct ws_run_opts *opts,
                     const char *against, struct ws_bench_row *out);
+
+/* ---- roof: what does the device reach? ----------------------------------- */
+
+#define WS_CEILINGS 16
+
+struct ws_roof_opts {
+    size_t size;
+    const char *device; /* NULL: the first usable */
+    int quick;          /* fewer ways and samples: seconds, rougher */
+    int show;           /* measure nothing: what is stored */
+    /* Before each ceiling is measured, on the calling thread; or NULL. */
+    void (*progress)(void *user, const char *key);
+    void *user;
+};
+
+/* One ceiling. Values and the ends of intervals are in its unit. */
+struct ws_ceiling {
+    const char *key, *unit, *about; /* "copy", "B/s", "device memory, ..." */
+    int known;
+    double value, lo, hi; /* best median, with its 95% interval */
+    double sustained;     /* after a while at full load; 0: not looked at */
+    double sheet;         /* of the device's data sheet; 0: it has none */
+    uint32_t samples;
+    uint32_t mhz, sustained_mhz; /* clock of the units; 0: not known */
+    /* Why samples were slowed ("power, thermal"), or "". */
+    char slowed[32], sustained_slowed[32];
+    char why[256]; /* not known: why */
+};
+
+struct ws_roof {
+    char device[128], driver[128], compiler[128], hash[33];
+    char sheet[64];       /* the data sheet's device; "": there is none */
+    char file[1024];      /* where it is stored; "": nowhere */
+    uint64_t measured_ns; /* UTC */
+    size_t n;
+    struct ws_ceiling ceiling[WS_CEILINGS];
+};
+
+/*
+ * Measures what a device reaches at most and keeps it in the folder data_dir of
+ * the context, for its driver and compiler; no other run may use the device
+ * meanwhile. With `show` reads what is kept. *out is the caller's; nothing in
+ * it has to be freed. WS_ENOENT: nothing is kept (show); WS_ESPEC, WS_EPARSE:
+ * what is kept is damaged, with file and line; WS_ENODEVICE and errors of the
+ * device and of files. What the device does not have or run is a ceiling that
+ * is not known.
+ */
+WS_API int ws_roof(struct ws_ctx *ctx, const struct ws_roof_opts *opts,
+                   struct ws_roof *out);
 
 /* ---- profile: what holds it back? ---------------------------------------- */
 

@@ -83,7 +83,9 @@ struct ws_ctx *ws_ctx_new(const struct ws_ctx_opts *opts)
         (o->size > offsetof(struct ws_ctx_opts, turn_dir) &&
          copy_path(ctx, &ctx->turn_dir, o->turn_dir)) ||
         (o->size > offsetof(struct ws_ctx_opts, python) &&
-         copy_path(ctx, &ctx->python, o->python))) {
+         copy_path(ctx, &ctx->python, o->python)) ||
+        (o->size > offsetof(struct ws_ctx_opts, data_dir) &&
+         copy_path(ctx, &ctx->data_dir, o->data_dir))) {
         ws_ctx_free(ctx);
         return NULL;
     }
@@ -102,6 +104,7 @@ struct ws_ctx *ws__ctx_child(struct ws_ctx *parent)
         .cache_dir = parent->cache_dir,
         .turn_dir = parent->turn_dir,
         .python = parent->python,
+        .data_dir = parent->data_dir,
     };
     struct ws_ctx *ctx = ws_ctx_new(&o);
 
@@ -129,6 +132,7 @@ void ws_ctx_free(struct ws_ctx *ctx)
     ws__free(ctx, ctx->cache_dir);
     ws__free(ctx, ctx->turn_dir);
     ws__free(ctx, ctx->python);
+    ws__free(ctx, ctx->data_dir);
     a.free(a.user, ctx);
 }
 

@@ -9,7 +9,7 @@
 #ifndef WS_ROOF_H
 #define WS_ROOF_H
 
-#include "base/hash.h"
+#include "core/trial.h"
 
 /* Id, key, unit, what it is. Bytes count reads and writes together. Keys are
  * stored: they are for ever. */
@@ -41,6 +41,14 @@ struct ws__ceiling {
     bool known;
     double value; /* in the unit of its row, above 0 */
     enum ws__roof_from from;
+    /* Of measured ones; else 0. */
+    double lo, hi;    /* 95% interval of the median */
+    double sustained; /* the value after a while at full load, where that was
+                         looked at; 0: it was not */
+    uint32_t nsample;
+    uint32_t mhz;    /* clock of the units, median of the samples; 0: unknown */
+    uint32_t slowed; /* WS__SLOW_* bits (device.h) of the samples */
+    uint32_t sustained_mhz, sustained_slowed; /* the same of `sustained` */
 };
 
 struct ws__roof {
@@ -50,6 +58,10 @@ struct ws__roof {
     struct ws__hash hash; /* of the identity that was measured; zero: none */
     uint64_t measured_ns; /* when (UTC); 0: not measured */
 };
+
+/* What ceilings belong to: device, driver and compiler, not the version of the
+ * tool nor how times of kernels are measured. */
+struct ws__hash ws__roof_identity(const struct ws__identity *id);
 
 const char *ws__roof_key(enum ws__ceiling_of c);
 const char *ws__roof_unit(enum ws__ceiling_of c);

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "base/fs.h"
+#include "plan/plan_roof.h"
 #include "plan/plan_trials.h"
 
 #include "base/banned.h"
@@ -211,7 +212,11 @@ done:
 
 static int make_floor(struct ws__profiling *p)
 {
-    ws__roof_of_sheet(&p->device->id, &p->roof);
+    char why[512];
+
+    WS_TRY(ws__plan_roof(p->spec->ctx, &p->device->id, &p->roof, why));
+    if (why[0])
+        ws__log(p->spec->ctx, WS_LOG_INFO, "%s", why);
     WS_TRY(count_bytes(p));
     ws__floor_make(&p->in, p->bytes, &p->roof, p->t.cache, p->plan.nlaunch,
                    &p->floor);

@@ -21,7 +21,9 @@ static double a_ns(const struct ws__roof *r, enum ws__ceiling_of c)
 static void put(struct ws__roof *r, enum ws__ceiling_of c, double value)
 {
     if (value > 0)
-        r->ceiling[c] = (struct ws__ceiling){true, value, WS__ROOF_SHEET};
+        r->ceiling[c] = (struct ws__ceiling){.known = true,
+                                             .value = value,
+                                             .from = WS__ROOF_SHEET};
 }
 
 void ws__roof_of_sheet(const struct ws__identity *id, struct ws__roof *out)

@@ -16,7 +16,9 @@ struct world {
 
 static void set_roof(struct ws__roof *r, enum ws__ceiling_of c, double v)
 {
-    r->ceiling[c] = (struct ws__ceiling){true, v, WS__ROOF_MEASURED};
+    r->ceiling[c] = (struct ws__ceiling){.known = true,
+                                         .value = v,
+                                         .from = WS__ROOF_MEASURED};
 }
 
 /* C[1000, 1000] = A * B of a type. */

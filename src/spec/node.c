@@ -386,7 +386,7 @@ int ws__node_parse(struct ws_ctx *ctx, struct ws__arena *arena,
     return rc;
 }
 
-static int emit_string(struct ws__buf *b, const char *s)
+int ws__node_emit_text(struct ws__buf *b, const char *s)
 {
     WS_TRY(ws__buf_puts(b, "\""));
     for (; *s; s++) {
@@ -410,7 +410,7 @@ static int emit_scalar(struct ws__buf *b, const struct ws__node *n)
 
     if (n->quoted || !*n->text || ws__node_value(b->ctx, n, &v) < 0 ||
         v.type == WS__STR)
-        return emit_string(b, n->text);
+        return ws__node_emit_text(b, n->text);
     return ws__buf_puts(b, n->text);
 }
 
@@ -435,7 +435,7 @@ int ws__node_emit(struct ws__buf *b, const struct ws__node *n,
             continue;
         ws__buf_puts(b, comma);
         if (c->key) {
-            emit_string(b, c->key);
+            ws__node_emit_text(b, c->key);
             ws__buf_puts(b, ": ");
         }
         WS_TRY(ws__node_emit(b, c, NULL));

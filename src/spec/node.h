@@ -34,6 +34,8 @@ int ws__node_parse(struct ws_ctx *ctx, struct ws__arena *arena,
  * is in `skip` (ends with NULL) are left out. */
 int ws__node_emit(struct ws__buf *b, const struct ws__node *n,
                   const char *const *skip);
+/* A text as a JSON string. */
+int ws__node_emit_text(struct ws__buf *b, const char *s);
 
 /* Marked blanks, see blank.c. fn is called for each, in the order of the text;
  * what it returns other than 0 ends the walk and is returned. */

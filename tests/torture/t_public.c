@@ -52,6 +52,41 @@ static void spaces(void **state)
     assert_int_equal(n, 9);
 }
 
+/* Measured (on a device that runs none of the kernels), kept, shown. */
+struct kept {
+    char dir[32], file[1024];
+};
+
+static int roof(struct ws_ctx *ctx, void *user)
+{
+    struct ws_roof_opts o = {.size = sizeof(o), .device = "null", .quick = 1};
+    struct kept *k = user;
+    struct ws_roof r;
+
+    ctx->data_dir = ws__strdup(ctx, k->dir);
+    if (!ctx->data_dir)
+        return WS_ENOMEM;
+    WS_TRY(ws_roof(ctx, &o, &r));
+    assert_true(r.n > 0 && !r.ceiling[0].known && r.ceiling[0].why[0]);
+    assert_non_null(strstr(r.file, k->dir));
+    memcpy(k->file, r.file, sizeof(k->file));
+    o.show = 1;
+    return ws_roof(ctx, &o, &r);
+}
+
+static void roofs(void **state)
+{
+    struct kept k = {.dir = "/tmp/t_public-XXXXXX"};
+
+    (void)state;
+    assert_non_null(mkdtemp(k.dir));
+    assert_true(t_torture(roof, &k) > 10);
+    assert_int_equal(unlink(k.file), 0);
+    *strrchr(k.file, '/') = '\0';
+    assert_int_equal(rmdir(k.file), 0);
+    assert_int_equal(rmdir(k.dir), 0);
+}
+
 /* With a worker that computes the reference. */
 static int audit(struct ws_ctx *ctx, void *user)
 {
@@ -283,7 +318,7 @@ int main(void)
         cmocka_unit_test(spaces),        cmocka_unit_test(audits),
         cmocka_unit_test(kernel_files),  cmocka_unit_test(errors),
         cmocka_unit_test(nothing_given), cmocka_unit_test(drafts),
-        cmocka_unit_test(recordings),
+        cmocka_unit_test(recordings),    cmocka_unit_test(roofs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
