@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* ---- JSON
- * ---------------------------------------------------------------------- */
+/* ---- JSON -----------------------------------------------------------------
+ */
 
 /* What is missing is null. */
 static json_t *number(double v)
@@ -173,8 +172,8 @@ static json_t *to_json(const struct ws_profile *p)
     return j;
 }
 
-/* ---- text
- * ------------------------------------------------------------------------ */
+/* ---- text -----------------------------------------------------------------
+ */
 
 static const char *shown(const struct ws_profile_value *v, char out[64])
 {
@@ -260,9 +259,10 @@ static void print_resources(const struct ws_profile *p)
                p->limiter);
     print_mix(p);
     if (p->scaled_axis)
-        printf("with %s=%lld: %s; %s of the time would not shrink further\n",
+        printf("with %s=%lld: %s; %.0f %% of the time are fixed, the rest "
+               "goes with the work\n",
                p->scaled_axis, (long long)p->scaled_to, cli_time(p->scaled_ns),
-               cli_time(p->fixed_ns));
+               100 * p->fixed_ns / p->time_ns);
 }
 
 static void print_blind(const struct ws_profile *p)
@@ -304,34 +304,8 @@ static void print(const struct ws_profile *p)
     print_blind(p);
 }
 
-/* ---- the command
- * --------------------------------------------------------------------- */
-
-/* In a folder of the list, or the next; false: there is none. */
-static bool search(const char *folders, const char *name, char *out, size_t n)
-{
-    while (folders && *folders) {
-        size_t len = strcspn(folders, ":");
-
-        if (len &&
-            (size_t)snprintf(out, n, "%.*s/%s", (int)len, folders, name) < n &&
-            !access(out, X_OK))
-            return true;
-        folders += len + (folders[len] == ':');
-    }
-    return false;
-}
-
-static const char *find_disassembler(char *out, size_t n)
-{
-    static const char *const names[] = {"cuobjdump", "nvdisasm"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (search(getenv("PATH"), names[i], out, n) ||
-            search("/usr/local/cuda/bin", names[i], out, n))
-            return out;
-    return NULL;
-}
+/* ---- the command ----------------------------------------------------------
+ */
 
 static int show(struct cli *c, struct ws_spec *spec,
                 const struct ws_profile_opts *o)
@@ -370,8 +344,8 @@ static int run(struct cli *c, int argc, char **argv)
          &o.cache},
         {"launch", "MODE", "stream, or graph: recorded once, then replayed",
          CLI_TEXT, &o.launch},
-        {"set", "SET", "counters: one (pass) or full; else full", CLI_TEXT,
-         &o.set},
+        {"set", "SET", "counters: one (pass), full or none; else full",
+         CLI_TEXT, &o.set},
         {"ncu", "FILE", "counters from what 'ncu --csv --page raw' wrote",
          CLI_TEXT, &o.ncu},
         {"ncu-cache", "MODE", "its --cache-control: all or none", CLI_TEXT,
@@ -384,7 +358,6 @@ static int run(struct cli *c, int argc, char **argv)
          CLI_FLAG, &trust},
         {NULL, NULL, NULL, CLI_FLAG, NULL}};
     struct ws_spec *spec;
-    char tool[4096];
     const char *pos[1];
     int npos,
         rc = cli_parse(c, &cli_cmd_profile, opts, argc, argv, pos, 1, 1, &npos);
@@ -393,7 +366,7 @@ static int run(struct cli *c, int argc, char **argv)
         return rc;
     o.trust_python = trust;
     o.kernel = kernels.name;
-    o.disassembler = find_disassembler(tool, sizeof(tool));
+    o.tools = getenv("PATH");
     rc = cli_open(c, pos[0], workloads, &kernels, &spec);
     if (rc)
         return rc;

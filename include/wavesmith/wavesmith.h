@@ -719,12 +719,16 @@ struct ws_profile_opts {
                            the workload on the device, else the default */
     uint64_t seed, run_limit_ns;
     int trust_python;
-    const char *set;          /* counters: "one" pass, or "full"; NULL: full */
-    const char *ncu;          /* a file that `ncu --csv --page raw` wrote: its
-                                 counters are taken, none are asked for */
-    const char *ncu_cache;    /* its --cache-control: "all" or "none"; NULL: not
-                                 known */
-    const char *disassembler; /* path of cuobjdump or nvdisasm; NULL: none */
+    const char *set;       /* counters: "one" pass, "full" or "none"; NULL:
+                              full */
+    const char *ncu;       /* a file that `ncu --csv --page raw` wrote: the
+                              counters of the last run in it are taken, none
+                              are asked for */
+    const char *ncu_cache; /* its --cache-control: "all" or "none"; NULL: not
+                              known */
+    const char *tools;     /* folders, separated by ':' as in PATH, that may
+                              have nvdisasm or cuobjdump; NULL: the toolkit's
+                              alone */
 };
 
 /* A number with a name. A value that is missing is NaN, never 0. */

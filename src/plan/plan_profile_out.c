@@ -105,14 +105,15 @@ static struct ws_profile_value value_of(const double *fact, enum ws__fact f)
 static int put_mix(const struct ws__profiling *p, struct ws_profile *out)
 {
     struct ws_profile_value *v =
-        ws__arena_alloc(&p->spec->arena, WS__NMIX, sizeof(*v));
+        ws__arena_alloc(&p->spec->arena, WS__NSASS, sizeof(*v));
 
     if (!v)
         return WS_ENOMEM;
-    for (size_t i = 0; i < WS__NMIX && p->mix.total; i++)
+    for (size_t i = 0; i < WS__NSASS && p->mix.total; i++)
         v[out->nmix++] =
-            (struct ws_profile_value){ws__mix_key((enum ws__mix_class)i),
-                                      "instruction", "",
+            (struct ws_profile_value){ws__sass_key((enum ws__sass_class)i),
+                                      "instruction",
+                                      ws__sass_words((enum ws__sass_class)i),
                                       (double)p->mix.count[i]};
     out->mix = v;
     return 0;
@@ -136,18 +137,14 @@ static int put_facts(const struct ws__profiling *p, const double *fact,
 static int put_launch(const struct ws__profiling *p, size_t i,
                       struct ws_profile_launch *l)
 {
-    bool ours = !strcmp(p->counters, "cupti");
-    const struct ws__plan_launch *from =
-        i < p->plan.nlaunch && (ours || !p->counter) ? &p->plan.launch[i]
-                                                     : NULL;
+    const struct ws__plan_launch *from = &p->plan.launch[i];
     struct ws_profile_value *v =
         ws__arena_alloc(&p->spec->arena, WS__NMETRIC, sizeof(*v));
 
-    l->entry = ws__arena_strdup(&p->spec->arena,
-                                from ? ws__plan_entry(from) : p->counted[i]);
+    l->entry = ws__arena_strdup(&p->spec->arena, ws__plan_entry(from));
     if (!v || !l->entry)
         return WS_ENOMEM;
-    for (int d = 0; d < 3 && from; d++) {
+    for (int d = 0; d < 3; d++) {
         l->grid[d] = from->grid[d];
         l->block[d] = from->block[d];
     }
@@ -166,14 +163,13 @@ static int put_launch(const struct ws__profiling *p, size_t i,
 
 static int put_launches(const struct ws__profiling *p, struct ws_profile *out)
 {
-    size_t n = p->counter ? p->ncounted : p->plan.nlaunch;
     struct ws_profile_launch *l =
-        ws__arena_alloc(&p->spec->arena, n + 1, sizeof(*l));
+        ws__arena_alloc(&p->spec->arena, p->plan.nlaunch, sizeof(*l));
 
     if (!l)
         return WS_ENOMEM;
     out->launch = l;
-    for (; out->nlaunch < n; out->nlaunch++)
+    for (; out->nlaunch < p->plan.nlaunch; out->nlaunch++)
         WS_TRY(put_launch(p, out->nlaunch, &l[out->nlaunch]));
     return 0;
 }
@@ -251,7 +247,7 @@ int ws__profile_public(const struct ws__profiling *p, struct ws_profile *out)
                                   .time_ns = p->time.median,
                                   .fixed_ns = p->fixed_ns,
                                   .counter = p->counter,
-                                  .nlaunch = p->ncounted};
+                                  .nlaunch = p->plan.nlaunch};
     double fact[WS__NFACT];
 
     WS_TRY(put_names(p, out));

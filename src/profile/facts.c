@@ -122,10 +122,10 @@ static void from_build(const struct ws__subject *s, double *f)
     }
     if (s->mix && s->mix->total) {
         /* That there are none says nothing where the device has none. */
-        if (s->mix->count[WS__MIX_WIDE_MMA] > 0)
+        if (s->mix->count[WS__SASS_TENSOR_WIDE] > 0)
             f[WS__F_USES_WIDE] = 1;
-        f[WS__F_USES_TENSOR] = s->mix->count[WS__MIX_WIDE_MMA] > 0 ||
-                               s->mix->count[WS__MIX_MMA] > 0;
+        f[WS__F_USES_TENSOR] = s->mix->count[WS__SASS_TENSOR_WIDE] > 0 ||
+                               s->mix->count[WS__SASS_TENSOR] > 0;
     }
 }
 

@@ -18,6 +18,7 @@
 #include "core/roof.h"
 #include "core/trial.h"
 #include "profile/metrics.h"
+#include "profile/sass.h"
 #include "wave/wave.h"
 
 /* ---- facts ----------------------------------------------------------------
@@ -130,8 +131,8 @@ void ws__floor_make(const struct ws__instance *in, double bytes,
  * are multiplied along a reduction. */
 bool ws__floor_wants_tensor(const struct ws__instance *in);
 
-/* ---- occupancy
- * --------------------------------------------------------------- */
+/* ---- occupancy ------------------------------------------------------------
+ */
 
 /* What a unit holds; threads 0: not known. */
 struct ws__unit_limits {
@@ -165,66 +166,8 @@ void ws__occupancy_make(const struct ws__unit_limits *u, uint32_t registers,
                         uint64_t blocks, uint32_t told,
                         struct ws__occupancy *out);
 
-/* ---- instruction mix
- * ----------------------------------------------------------- */
-
-#define WS__MIX_MAP(X)                                                         \
-    X(WIDE_MMA, "wgmma", "HGMMA IGMMA QGMMA BGMMA")                            \
-    X(MMA, "mma", "HMMA IMMA QMMA DMMA BMMA")                                  \
-    X(FFMA, "ffma", "FFMA FFMA2")                                              \
-    X(FP32, "fp32", "FADD FMUL FADD2 FMUL2")                                   \
-    X(FP64, "fp64", "DFMA DADD DMUL")                                          \
-    X(HALF, "half", "HFMA2 HADD2 HMUL2")                                       \
-    X(SPECIAL, "special", "MUFU")                                              \
-    X(LDG_NARROW, "ldg8_16", "")                                               \
-    X(LDG_32, "ldg32", "")                                                     \
-    X(LDG_64, "ldg64", "")                                                     \
-    X(LDG_128, "ldg128", "")                                                   \
-    X(STG, "stg", "STG ST")                                                    \
-    X(LDS, "lds", "LDS LDSM")                                                  \
-    X(STS, "sts", "STS STSM")                                                  \
-    X(LOCAL, "local", "LDL STL")                                               \
-    X(ASYNC, "async_copy", "LDGSTS UBLKCP UTMALDG UTMASTG")                    \
-    X(ATOMIC, "atomic", "ATOM ATOMG ATOMS RED REDG REDUX UTMAREDG")            \
-    X(BARRIER, "barrier", "BAR SYNCS WARPSYNC")                                \
-    X(BRANCH, "branch", "BRA BRX JMP CALL")                                    \
-    X(OTHER, "other", "")
-
-enum ws__mix_class {
-#define WS_X(name, key, words) WS__MIX_##name,
-    WS__MIX_MAP(WS_X)
-#undef WS_X
-        WS__NMIX
-};
-const char *ws__mix_key(enum ws__mix_class m);
-struct ws__mix {
-    uint64_t total, count[WS__NMIX]; /* as written, not as often as run */
-    uint64_t functions;
-};
-/* Counts instructions in what `cuobjdump -sass` or `nvdisasm` wrote; `entry`
- * NULL: of all functions. WS_ESPEC: nothing in it looks like an instruction. */
-int ws__mix_parse(struct ws_ctx *ctx, const char *text, size_t n,
-                  const char *entry, struct ws__mix *out);
-
-/* ---- import of ncu
- * ------------------------------------------------------------ */
-
-struct ws__ncu_launch {
-    const char *kernel;
-    double value[WS__NMETRIC]; /* NaN: missing */
-};
-struct ws__ncu {
-    struct ws__ncu_launch *launch;
-    size_t nlaunch;
-    size_t known, unknown; /* columns: metrics of metrics.h, others */
-};
-/* What `ncu --csv --page raw` wrote, `file` as messages call it. Everything is
- * in the arena. WS_ESPEC with file and line. */
-int ws__ncu_parse(struct ws_ctx *ctx, struct ws__arena *a, const char *file,
-                  const char *text, size_t n, struct ws__ncu *out);
-
-/* ---- diagnosis
- * ------------------------------------------------------------------ */
+/* ---- diagnosis ------------------------------------------------------------
+ */
 
 /* What is known of a kernel on a workload. */
 struct ws__subject {
@@ -232,9 +175,9 @@ struct ws__subject {
     const struct ws__roof *roof;
     const struct ws__resources *res;
     const struct ws__occupancy *occupancy;
-    const struct ws__mix *mix; /* NULL: no disassembler, or no image */
-    double time_ns;            /* 0: not timed */
-    double fixed_ns;           /* of it, whatever the size; NaN: not known */
+    const struct ws__sass_function *mix; /* NULL or empty: not known */
+    double time_ns;                      /* 0: not timed */
+    double fixed_ns; /* of it, whatever the size; NaN: not known */
     /* Counters of launch * WS__NMETRIC + metric; NULL: none. */
     const double *counter;
     size_t nlaunch;
