@@ -50,7 +50,7 @@ P
     expect "a file that is cut" 2 "${gpu[@]}" --ncu "$tmp/cut.csv"
     check "names file and line" err_has "cut.csv:4"
     expect "a file of another kernel" 2 "${gpu[@]}" --ncu "$tmp/other.csv"
-    check "says what to record" err_has "-k 'regex:^(rmsnorm_rows"
+    check "says what to record" err_has "-k 'regex:^(rmsnorm)$'"
     expect "a file of another shape" 2 "${gpu[@]}" --ncu "$tmp/bigger.csv"
     check "says so" err_has "bigger.csv:5"
     expect "a file that is not there" 2 "${gpu[@]}" --ncu "$tmp/none.csv"
