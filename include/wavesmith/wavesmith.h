@@ -738,9 +738,11 @@ struct ws_profile_value {
 };
 /* A transformation, and the metric that it should raise or lower. */
 struct ws_profile_move {
-    unsigned id; /* of the catalogue */
-    const char *name, *metric;
+    unsigned id; /* of the catalogue in docs/profiling.md */
+    const char *name;
     int up;
+    struct ws_profile_value metric; /* as it is now; about: the counter's name
+                                       on the device, "" if it has none */
 };
 struct ws_profile_finding {
     const char *key, *text, *bound; /* bound: "memory", as of ws_profile */
@@ -749,14 +751,19 @@ struct ws_profile_finding {
     const struct ws_profile_move *move;
     size_t nmove;
 };
-/* A rule that nothing could be said of, and what it lacked. */
+/* A rule that nothing could be said of, the fact that it lacked, and what must
+ * be there to know it: "counters". */
 struct ws_profile_blind {
-    const char *key, *text, *missing;
+    const char *key, *text, *missing, *needs;
 };
 struct ws_profile_launch {
     const char *entry;
     uint64_t grid[3];
     uint32_t block[3];
+    /* Resources, and how many of its blocks a unit holds. NaN: not known. */
+    double registers, shared_bytes, local_bytes, blocks_per_unit, occupancy,
+        waves;
+    const char *limiter;                    /* "registers"; "not known" */
     const struct ws_profile_value *counter; /* about: the driver's name */
     size_t ncounter;
 };
@@ -777,12 +784,14 @@ struct ws_profile {
     double declared_bytes; /* before rows that inputs name twice went off */
     const char *bytes_by, *flops_by;     /* "copy", "tensor_bf16" */
     const char *bytes_from, *flops_from; /* "measured", "data sheet" */
-    const char *roof;                    /* the device that they are of */
-    int partly; /* 1: something of the floor has no ceiling here */
-    /* Resources, 0 if not known. */
-    uint32_t registers, spill_bytes, shared_bytes, private_bytes;
-    uint32_t blocks_per_unit;
-    const char *limiter;
+    double cached_bytes; /* of `bytes`: those at the rate of the last cache */
+    const char *cached_from, *launch_from;
+    const char *roof; /* the device that the ceilings are of */
+    uint64_t roof_ns; /* when they were measured (UTC); 0: none was */
+    int partly;       /* 1: something of the floor has no ceiling here */
+    /* The most of all entries. NaN: not known. */
+    double registers, spill_bytes, shared_bytes, private_bytes;
+    size_t main_launch; /* whose occupancy and waves the facts are */
     /* Another size, timed where there are no counters. NULL: it was not. */
     const char *scaled_axis;
     int64_t scaled_to;

@@ -194,25 +194,6 @@ static int make_plan(struct ws__profiling *p)
     return ws__plan_make(p->spec->ctx, k, vars, &p->plan);
 }
 
-static uint64_t threads_of(const struct ws__plan_launch *l)
-{
-    return (uint64_t)l->block[0] * l->block[1] * l->block[2];
-}
-
-static void make_occupancy(struct ws__profiling *p)
-{
-    const struct ws__plan_launch *l = &p->plan.launch[0];
-    const struct ws__resources *r = &p->res;
-    uint64_t blocks = l->grid[0] * l->grid[1] * l->grid[2];
-    struct ws__unit_limits u;
-
-    ws__unit_limits(&p->device->id, p->device->extra, &u);
-    /* A processor works on one block at a time. */
-    ws__occupancy_make(&u, r->registers, r->shared_bytes, threads_of(l), blocks,
-                       p->device->id.is_cpu ? 1 : r->blocks_per_unit,
-                       &p->occupancy);
-}
-
 /* ---- the floor ------------------------------------------------------------
  */
 
@@ -362,7 +343,6 @@ static int profile_right(struct ws__profiling *p)
     p->res = p->t.res;
     WS_TRY(ws__summarize(p->spec->ctx, p->t.sample_ns, p->t.nsample, &p->time));
     WS_TRY(make_floor(p));
-    make_occupancy(p);
     p->arch = arch_of(p->device);
     WS_TRY(ws__profile_counters(p));
     if (!p->counter)

@@ -7,6 +7,12 @@
 
 enum { WS__PROFILE_ASKED, WS__PROFILE_SCALED };
 
+/* What a launch of the plan uses. NaN: not known. */
+struct ws__profile_use {
+    double registers, shared_bytes, local_bytes;
+    struct ws__occupancy occupancy;
+};
+
 struct ws__profiling {
     struct ws_spec *spec;
     const struct ws_profile_opts *o;
@@ -23,8 +29,9 @@ struct ws__profiling {
     double bytes; /* distinct, on the inputs that were timed */
     struct ws__roof roof;
     struct ws__floor floor;
-    struct ws__occupancy occupancy;
-    struct ws__resources res;
+    struct ws__resources res; /* the most of all entries */
+    struct ws__profile_use use[WS__MAX_LAUNCHES];
+    size_t main_launch;         /* whose occupancy the diagnosis reads */
     int scaled_axis;            /* -1: none was timed */
     double scaled_ns, fixed_ns; /* NaN: not known */
     /* Launch of the plan * WS__NMETRIC + metric; NULL: none. In the spec's
@@ -39,8 +46,10 @@ struct ws__profiling {
 
 /* Counters of the device or of a file, as the options say. */
 int ws__profile_counters(struct ws__profiling *p);
-/* What the binary tells, if the device gives one: instructions, if there is a
- * disassembler. What is missing is said in mix_why. */
+/* What the binary tells, if the device gives one: what its entries use, and
+ * their instructions, if there is a disassembler. Of several entries without a
+ * binary the driver's words count for none. What is missing is said in mix_why.
+ */
 int ws__profile_image(struct ws__profiling *p);
 /* Facts, diagnosis and all else as the public header has them. */
 int ws__profile_public(const struct ws__profiling *p, struct ws_profile *out);

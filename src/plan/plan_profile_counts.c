@@ -1,8 +1,8 @@
 /*
- * plan_profile_counts.c: what is known of a candidate beside its times: its
- * counters, from the device or from a file of ncu, and the instructions of its
- * binary. What a device does not have is said in words and is no error; errors
- * are those of memory, of being stopped, and of files that the caller named.
+ * plan_profile_counts.c: the counters of a candidate, from the device or from a
+ * file of ncu. What a device does not have is said in words and is no error;
+ * errors are those of memory, of being stopped, and of files that the caller
+ * named.
  */
 #include "plan/plan_profile.h"
 
@@ -153,48 +153,4 @@ int ws__profile_counters(struct ws__profiling *p)
         return 0;
     }
     return count(p);
-}
-
-/* ---- instructions -------------------------------------------------------- */
-
-/* What no other part of a profile needs is no error of it. */
-static int forgive(struct ws__profiling *p, int rc)
-{
-    struct ws_ctx *ctx = p->spec->ctx;
-    const struct ws_error *e = ws_ctx_error(ctx);
-
-    if (rc >= 0 || rc == WS_ENOMEM || rc == WS_ECANCEL || ws__check_stop(ctx))
-        return rc;
-    p->mix_why = ws__arena_printf(&p->spec->arena, "%s%s%s", e->message,
-                                  *e->hint ? "; " : "", e->hint);
-    ws__error_clear(ctx);
-    return p->mix_why ? 0 : WS_ENOMEM;
-}
-
-static int count_instructions(struct ws__profiling *p,
-                              const struct ws__image *image)
-{
-    const char *symbol[WS__MAX_LAUNCHES];
-    struct ws__sass *s;
-
-    for (size_t i = 0; i < p->plan.nlaunch; i++)
-        symbol[i] = image->symbol ? image->symbol[p->launch_of[i]] : NULL;
-    WS_TRY(ws__sass_read(p->spec->ctx, p->o->tools, image->built.image,
-                         image->built.image_bytes, &s));
-    ws__sass_sum(s, symbol, p->plan.nlaunch, &p->mix);
-    ws__sass_free(s);
-    return 0;
-}
-
-int ws__profile_image(struct ws__profiling *p)
-{
-    struct ws__image image = {.candidate = &p->c};
-    int rc = ws__measure_images(p->m, &image, 1);
-
-    if (!rc && !image.built.image)
-        p->mix_why = "the device gives no binary";
-    else if (!rc)
-        rc = count_instructions(p, &image);
-    ws__image_clear(p->spec->ctx, &image);
-    return forgive(p, rc);
 }

@@ -47,6 +47,8 @@ P
     check "and say where they are from" json 'p["counters_from"] == "ncu" and "cache control all" in p["counters_note"]'
     check "a missing one is none" json 'p["launches"][0]["counters"]["tensor_pct"] is None and "waste" not in p["facts"]'
     check "their duration is no time" json 'p["time_ns"] != 12500'
+    check "suggestions name the metric as it is" json \
+        'all({"metric", "counter", "unit", "now"} <= set(m) for x in p["findings"] for m in x["suggestions"])'
     expect "a file that is cut" 2 "${gpu[@]}" --ncu "$tmp/cut.csv"
     check "names file and line" err_has "cut.csv:4"
     expect "a file of another kernel" 2 "${gpu[@]}" --ncu "$tmp/other.csv"
@@ -81,6 +83,8 @@ check "a verdict" grep -q '^verdict: ok' "$tmp/out"
 check "a time" grep -q '^time: .* (95 %: ' "$tmp/out"
 check "says that there are none" out_has "counters: none: "
 check "no sheet, no ceiling" out_has "no ceiling known"
+check "what nobody could look at is one line a reason" test "$(grep -c '^not looked at without counters:' "$tmp/out")" = 1
+check "and says how to get ceilings" out_has "none was measured on this device ('wavesmith roof' does)"
 expect "as JSON" 0 "$ws" profile gemm --workload $w --config BM=16 --json
 check "a config that was given" json 'p["config_from"] == "given" and "BM=16" in p["config"]'
 check "time within its bounds" json 'p["time_lo_ns"] <= p["time_ns"] <= p["time_hi_ns"]'
@@ -89,7 +93,11 @@ check "no ceiling, so no floor and no gap" json 'p["floor"]["ns"] is None and p[
 check "nor whence" json 'p["floor"]["bytes_from"] == "unknown" and p["passes"] is None'
 check "no counter is 0 for want of one" json \
     'all(not l["counters"] for l in p["launches"]) and "waste" not in p["facts"] and p["facts"]["waves"] > 0'
-check "rules without their facts are listed" json '{"rule": "dram", "missing": "dram_busy"} in p["not_looked_at"]'
+check "rules without their facts are listed" json \
+    '{"rule": "dram", "missing": "dram_busy", "needs": "counters"} in p["not_looked_at"]'
+check "registers that nobody counts are not 0" json \
+    'p["resources"]["registers"] is None and p["launches"][0]["registers"] is None'
+check "when ceilings were measured: never" json 'p["floor"]["measured_ns"] is None'
 check "and none of them fired" json 'not set(f) & {b["rule"] for b in p["not_looked_at"]}'
 check "findings have evidence" json 'all(x["bound"] and x["evidence"] for x in p["findings"])'
 check "bound to source and binary" json 'len(p["candidate"]) == 32 and len(p["binary"]) == 32'
