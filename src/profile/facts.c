@@ -104,6 +104,12 @@ static double over(double a, double b)
     return b > 0 ? a / b : NAN;
 }
 
+/* The part that a is of b; 0 if there was nothing of it. */
+static double part(double a, double b)
+{
+    return b == 0 ? 0 : over(a, b);
+}
+
 static double larger(double a, double b)
 {
     return isnan(a) || b > a ? b : a;
@@ -146,7 +152,7 @@ static void from_code(const struct ws__sass_function *code, double *f)
         f[WS__F_USES_WIDE] = 1;
     f[WS__F_USES_TENSOR] =
         n[WS__SASS_TENSOR_WIDE] > 0 || n[WS__SASS_TENSOR] > 0;
-    f[WS__F_DOUBLE_SHARE] = over(n[WS__SASS_FP64], n[WS__SASS_FP64] + narrow);
+    f[WS__F_DOUBLE_SHARE] = part(n[WS__SASS_FP64], n[WS__SASS_FP64] + narrow);
 }
 
 static void from_build(const struct ws__subject *s, double *f)
@@ -189,11 +195,11 @@ static void memory_facts(const struct ws__subject *s, const double *c,
     f[WS__F_LOAD_USED] = c[WS__M_GLOBAL_LD_USED] / SECTOR;
     f[WS__F_STORE_USED] = c[WS__M_GLOBAL_ST_USED] / SECTOR;
     f[WS__F_LOAD_SECTORS] =
-        over(c[WS__M_GLOBAL_LD_SECTORS], c[WS__M_GLOBAL_LD_REQUESTS]);
+        part(c[WS__M_GLOBAL_LD_SECTORS], c[WS__M_GLOBAL_LD_REQUESTS]);
     f[WS__F_STORE_SECTORS] =
-        over(c[WS__M_GLOBAL_ST_SECTORS], c[WS__M_GLOBAL_ST_REQUESTS]);
+        part(c[WS__M_GLOBAL_ST_SECTORS], c[WS__M_GLOBAL_ST_REQUESTS]);
     f[WS__F_ATOMIC_SHARE] =
-        over(c[WS__M_L2_ATOM] + c[WS__M_L2_RED], c[WS__M_L2_SECTORS]);
+        part(c[WS__M_L2_ATOM] + c[WS__M_L2_RED], c[WS__M_L2_SECTORS]);
 }
 
 static void shared_facts(const double *c, double *f)
@@ -202,12 +208,12 @@ static void shared_facts(const double *c, double *f)
     double global = c[WS__M_GLOBAL_LD_SECTORS] + c[WS__M_GLOBAL_ST_SECTORS];
 
     f[WS__F_CONFLICTS] =
-        over(c[WS__M_SHARED_LD_CONFLICTS] + c[WS__M_SHARED_ST_CONFLICTS],
+        part(c[WS__M_SHARED_LD_CONFLICTS] + c[WS__M_SHARED_ST_CONFLICTS],
              c[WS__M_SHARED_LD_WAVES] + c[WS__M_SHARED_ST_WAVES]);
     f[WS__F_SHARED_USED] = c[WS__M_SHARED_USED_PCT] / 100;
     f[WS__F_SPILL_RATE] =
-        over(c[WS__M_LOCAL_LD_INST] + c[WS__M_LOCAL_ST_INST], c[WS__M_INST]);
-    f[WS__F_LOCAL_SHARE] = over(local, local + global);
+        part(c[WS__M_LOCAL_LD_INST] + c[WS__M_LOCAL_ST_INST], c[WS__M_INST]);
+    f[WS__F_LOCAL_SHARE] = part(local, local + global);
 }
 
 /* Of single threads' instructions, as often as they ran. */
@@ -217,7 +223,7 @@ static double double_share(const double *c)
     double narrow = c[WS__M_FADD] + c[WS__M_FMUL] + c[WS__M_FFMA] +
                     c[WS__M_HADD] + c[WS__M_HMUL] + c[WS__M_HFMA];
 
-    return over(wide, wide + narrow);
+    return part(wide, wide + narrow);
 }
 
 static void unit_facts(const double *c, double *f)

@@ -286,7 +286,7 @@ struct ws__rule_move {
     const char *metric;
     bool up;
 };
-#define WS__RULE_TESTS 5
+#define WS__RULE_TESTS 6
 #define WS__RULE_MOVES 4
 struct ws__rule {
     const char *key, *text;

@@ -38,6 +38,8 @@
     }
 #define TO_WIN MAYBE(GE, GAP, 1.15)
 #define IDLE MAYBE(LT, BUSIEST, .8)
+/* What is mostly the cost of launching has units that wait, too. */
+#define RUNNING MAYBE(LT, LAUNCH_SHARE, .5)
 
 const struct ws__rule ws__rules[] = {
     {"at_floor", "takes no more than the floor", WS__BOUND_FLOOR, true,
@@ -148,22 +150,19 @@ const struct ws__rule ws__rules[] = {
      SHOW(WS__F_GAP), MOVES(UP(23, "tensor_wide"))},
 
     {"small_grid", "there are fewer blocks than the device holds at once",
-     WS__BOUND_LATENCY, false,
-     TESTS(T(LT, WAVES, .75), IDLE, TO_WIN, MAYBE(LT, LAUNCH_SHARE, .5)),
+     WS__BOUND_LATENCY, false, TESTS(T(LT, WAVES, .75), IDLE, TO_WIN, RUNNING),
      SHOW(WS__F_OCCUPIED), MOVES(UP(26, "blocks"), UP(7, "blocks"))},
     {"few_warps_registers",
      "registers leave room for few warps, and the device waits",
      WS__BOUND_LATENCY, false,
-     TESTS(T(LE, OCCUPANCY, .4), T(EQ, LIMITER, 1), IDLE, TO_WIN,
-           MAYBE(LT, LAUNCH_SHARE, .5)),
+     TESTS(T(LE, OCCUPANCY, .4), T(EQ, LIMITER, 1), IDLE, TO_WIN, RUNNING),
      SHOW(WS__F_OCCUPIED, WS__F_ISSUE, WS__F_LONG_SCOREBOARD),
      MOVES(UP(8, "warps_active"), UP(7, "warps_active"),
            UP(25, "warps_active"))},
     {"few_warps_shared",
      "shared memory leaves room for few warps, and the device waits",
      WS__BOUND_LATENCY, false,
-     TESTS(T(LE, OCCUPANCY, .4), T(EQ, LIMITER, 2), IDLE, TO_WIN,
-           MAYBE(LT, LAUNCH_SHARE, .5)),
+     TESTS(T(LE, OCCUPANCY, .4), T(EQ, LIMITER, 2), IDLE, TO_WIN, RUNNING),
      SHOW(WS__F_OCCUPIED, WS__F_ISSUE, WS__F_LONG_SCOREBOARD),
      MOVES(UP(7, "warps_active"), UP(25, "warps_active"))},
     {"few_warps_blocks",
@@ -179,14 +178,16 @@ const struct ws__rule ws__rules[] = {
      SHOW(WS__F_IMBALANCE, WS__F_OCCUPIED),
      MOVES(DOWN(27, "sm_cycles"), DOWN(7, "sm_cycles"), DOWN(26, "sm_cycles"))},
     {"imbalance", "units are idle while one still works", WS__BOUND_IMBALANCE,
-     false, TESTS(T(GE, IMBALANCE, .15), T(GE, WAVES, .9), IDLE, TO_WIN),
+     false,
+     TESTS(T(GE, IMBALANCE, .15), T(GE, WAVES, .9), IDLE, TO_WIN, RUNNING),
      SHOW(WS__F_OCCUPIED, WS__F_DRAIN),
      MOVES(UP(33, "sm_cycles_active"), UP(27, "sm_cycles_active"))},
     {"divergence", "lanes of a warp go different ways", WS__BOUND_COMPUTE,
      false, TESTS(T(LT, LANES, .75), IDLE, TO_WIN),
      SHOW(WS__F_BRANCH_RESOLVING), MOVES(UP(32, "lanes"), UP(4, "lanes"))},
 
-#define STALLED(name) T(GE, name, .3), MAYBE(LT, ISSUE, .6), IDLE, TO_WIN
+#define STALLED(name)                                                          \
+    T(GE, name, .3), MAYBE(LT, ISSUE, .6), IDLE, TO_WIN, RUNNING
     {"wait_memory", "warps wait for device memory or its caches",
      WS__BOUND_LATENCY, false, TESTS(STALLED(LONG_SCOREBOARD)),
      SHOW(WS__F_ELIGIBLE, WS__F_OCCUPIED, WS__F_L2_HIT),
@@ -208,6 +209,15 @@ const struct ws__rule ws__rules[] = {
      false, TESTS(STALLED(MATH_PIPE_THROTTLE)),
      SHOW(WS__F_FMA_BUSY, WS__F_TENSOR_BUSY),
      MOVES(DOWN(6, "stall_math_pipe_throttle"))},
+    /* Warps that are ready, and a scheduler that starts none of them. */
+    {"wait_dispatch",
+     "instructions that are ready are held back: operands share a port of "
+     "the registers, or a unit's port is taken",
+     WS__BOUND_COMPUTE, false,
+     TESTS(T(GE, DISPATCH_STALL, .15), T(GE, ELIGIBLE, 2), MAYBE(LT, ISSUE, .8),
+           IDLE, TO_WIN, RUNNING),
+     SHOW(WS__F_FMA_BUSY),
+     MOVES(DOWN(9, "stall_dispatch_stall"), DOWN(5, "stall_dispatch_stall"))},
     {"wait_fixed", "warps wait for the instruction before: too few in flight",
      WS__BOUND_LATENCY, false, TESTS(STALLED(WAIT)), SHOW(WS__F_ELIGIBLE),
      MOVES(DOWN(16, "stall_wait"), DOWN(5, "stall_wait"))},

@@ -213,9 +213,13 @@ static void missing_is_not_zero(void **state)
     ws__facts_make(&s, f);
     assert_true(f[WS__F_DRAM_BUSY] == .5 && f[WS__F_BUSIEST] == .5);
     assert_true(f[WS__F_WAIT] == .25 && isnan(f[WS__F_BARRIER]));
+    /* No shared memory at all has no conflicts, and that is known. */
+    assert_true(isnan(f[WS__F_CONFLICTS]));
+    counter[WS__M_SHARED_LD_CONFLICTS] = counter[WS__M_SHARED_ST_CONFLICTS] = 0;
+    counter[WS__M_SHARED_LD_WAVES] = counter[WS__M_SHARED_ST_WAVES] = 0;
     counter[WS__M_XU_PCT] = 70;
     ws__facts_make(&s, f);
-    assert_true(f[WS__F_BUSIEST] == .7);
+    assert_true(f[WS__F_BUSIEST] == .7 && f[WS__F_CONFLICTS] == 0);
     counter[WS__M_FP64_PCT] = 90;
     ws__facts_make(&s, f);
     assert_true(f[WS__F_BUSIEST] == .9);
@@ -231,7 +235,7 @@ static void instructions(void **state)
     (void)state;
     ws__facts_make(&s, f);
     assert_true(f[WS__F_USES_TENSOR] == 0 && isnan(f[WS__F_USES_WIDE]));
-    assert_true(isnan(f[WS__F_DOUBLE_SHARE])); /* no arithmetic at all */
+    assert_true(f[WS__F_DOUBLE_SHARE] == 0); /* no arithmetic at all */
     code.count[WS__SASS_FP64] = 10;
     code.count[WS__SASS_FP32_FMA] = 20;
     code.count[WS__SASS_HALF] = 10;
@@ -386,6 +390,10 @@ static void rules_find_faults(void **state)
         {"wait_memory",
          WS__BOUND_LATENCY,
          {K(LONG_SCOREBOARD, .7), K(ISSUE, .2), K(GAP, 2)}},
+        {"wait_dispatch",
+         WS__BOUND_COMPUTE,
+         {K(DISPATCH_STALL, .25), K(ELIGIBLE, 7.6), K(ISSUE, .68), K(GAP, 1.7),
+          K(FMA_BUSY, .61)}},
         {"wait_barrier",
          WS__BOUND_LATENCY,
          {K(BARRIER, .5), K(ISSUE, .2), K(GAP, 2)}},
@@ -424,6 +432,10 @@ static void rules_leave_others_alone(void **state)
         {"fp64", {K(DOUBLE_SHARE, .9), K(WANTS_DOUBLE, 1), K(GAP, 3)}},
         {"fp64", {K(DOUBLE_SHARE, .02), K(WANTS_DOUBLE, -1), K(GAP, 3)}},
         {"launch", {K(LAUNCH_SHARE, .9), K(LAUNCHES, 1), K(GAP, 3)}},
+        {"imbalance",
+         {K(IMBALANCE, .5), K(WAVES, 1), K(LAUNCH_SHARE, .7), K(GAP, 8)}},
+        {"wait_memory",
+         {K(LONG_SCOREBOARD, .6), K(ISSUE, .3), K(LAUNCH_SHARE, .7)}},
         {"one_launch", {K(LAUNCH_SHARE, .9), K(LAUNCHES, 2), K(GAP, 3)}},
     };
 
