@@ -87,6 +87,8 @@ static void print_move(const struct ws_profile_move *m)
            m->metric.key);
     if (!isnan(m->metric.value))
         printf(" (now %s)", shown(&m->metric, text));
+    if (strchr(m->metric.about, '_')) /* a counter's name */
+        printf("\n         %s", m->metric.about);
     printf("\n");
 }
 
