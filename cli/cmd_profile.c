@@ -77,6 +77,9 @@ static void print_floor(const struct ws_profile *p)
     if (!isnan(p->gap))
         printf("gap: %.3g times the floor%s\n", p->gap,
                p->partly ? " as far as it is known" : "");
+    if (!isnan(p->gap) && p->nlaunch == 1 && p->launch_ns > 0)
+        printf("     %.3g times floor and launch\n",
+               p->time_ns / (p->floor_ns + p->launch_ns));
 }
 
 static void print_move(const struct ws_profile_move *m)

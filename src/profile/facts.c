@@ -175,6 +175,32 @@ static void from_build(const struct ws__subject *s, double *f)
         from_code(s->mix, f);
 }
 
+/* Bytes that a sector is used for, as a share. The counter sees the loads of
+ * registers alone: 0 of some sectors are those of asynchronous copies, of which
+ * nothing is known. */
+static double used(double bytes, double sectors)
+{
+    return bytes > 0 || sectors == 0 ? bytes / SECTOR : NAN;
+}
+
+static void sector_facts(const double *c, double *f)
+{
+    double all = c[WS__M_L2_SECTORS];
+
+    f[WS__F_LOAD_USED] =
+        used(c[WS__M_GLOBAL_LD_USED], c[WS__M_GLOBAL_LD_SECTORS]);
+    f[WS__F_STORE_USED] =
+        used(c[WS__M_GLOBAL_ST_USED], c[WS__M_GLOBAL_ST_SECTORS]);
+    f[WS__F_LOAD_SECTORS] =
+        part(c[WS__M_GLOBAL_LD_SECTORS], c[WS__M_GLOBAL_LD_REQUESTS]);
+    f[WS__F_STORE_SECTORS] =
+        part(c[WS__M_GLOBAL_ST_SECTORS], c[WS__M_GLOBAL_ST_REQUESTS]);
+    f[WS__F_LOAD_EXCESS] =
+        part(c[WS__M_GLOBAL_LD_SECTORS] * (1 - f[WS__F_LOAD_USED]), all);
+    f[WS__F_STORE_EXCESS] =
+        part(c[WS__M_GLOBAL_ST_SECTORS] * (1 - f[WS__F_STORE_USED]), all);
+}
+
 /* Device memory: bytes of the counters over the time that they were counted
  * in, against the ceiling that the floor was taken with. */
 static void memory_facts(const struct ws__subject *s, const double *c,
@@ -192,12 +218,6 @@ static void memory_facts(const struct ws__subject *s, const double *c,
                    over(bytes, c[WS__M_TIME]) * 1e9 / top->value);
     f[WS__F_L2_HIT] = c[WS__M_L2_HIT_PCT] / 100;
     f[WS__F_L1_HIT] = c[WS__M_L1_HIT_PCT] / 100;
-    f[WS__F_LOAD_USED] = c[WS__M_GLOBAL_LD_USED] / SECTOR;
-    f[WS__F_STORE_USED] = c[WS__M_GLOBAL_ST_USED] / SECTOR;
-    f[WS__F_LOAD_SECTORS] =
-        part(c[WS__M_GLOBAL_LD_SECTORS], c[WS__M_GLOBAL_LD_REQUESTS]);
-    f[WS__F_STORE_SECTORS] =
-        part(c[WS__M_GLOBAL_ST_SECTORS], c[WS__M_GLOBAL_ST_REQUESTS]);
     f[WS__F_ATOMIC_SHARE] =
         part(c[WS__M_L2_ATOM] + c[WS__M_L2_RED], c[WS__M_L2_SECTORS]);
 }
@@ -277,6 +297,7 @@ void ws__facts_make(const struct ws__subject *s, double out[WS__NFACT])
     if (!s->counter)
         return;
     memory_facts(s, counter, out);
+    sector_facts(counter, out);
     shared_facts(counter, out);
     unit_facts(counter, out);
 }

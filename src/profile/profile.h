@@ -78,6 +78,10 @@ const char *ws__needs_text(enum ws__needs n);
       "of the sectors that stores touch")                                      \
     X(STORE_SECTORS, "store_sectors", "sector", COUNTERS,                      \
       "touched by a warp's store")                                             \
+    X(LOAD_EXCESS, "load_excess", "x", COUNTERS,                               \
+      "sectors fetched and not used, over the last cache's traffic")           \
+    X(STORE_EXCESS, "store_excess", "x", COUNTERS,                             \
+      "sectors touched and not filled, over the last cache's traffic")         \
     X(L2_HIT, "l2_hit", "share", COUNTERS,                                     \
       "of sectors found in the last cache")                                    \
     X(L1_HIT, "l1_hit", "share", COUNTERS,                                     \

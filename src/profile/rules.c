@@ -9,9 +9,9 @@
  * judgement; docs/profiling.md says which, and tells their meaning.
  *
  * A test marked `maybe` passes if its fact is missing, so that a rule that
- * counters only sharpen works without them. Bounds of shares that go with every
- * rule for idle units: nothing is at 80 % of what it reaches, and there is time
- * to win (a gap of 1.15 or more, if it is known).
+ * counters only sharpen works without them. Bounds that go with every rule for
+ * idle units: nothing is at 80 % of what it reaches (60 % where warps are said
+ * to wait), and there is time to win (a gap of 1.15 or more, if it is known).
  */
 #include "profile/profile.h"
 
@@ -38,6 +38,8 @@
     }
 #define TO_WIN MAYBE(GE, GAP, 1.15)
 #define IDLE MAYBE(LT, BUSIEST, .8)
+#define HALF_IDLE MAYBE(LT, BUSIEST, .6)
+#define WAITING MAYBE(LT, ISSUE, .6)
 /* What is mostly the cost of launching has units that wait, too. */
 #define RUNNING MAYBE(LT, LAUNCH_SHARE, .5)
 
@@ -64,14 +66,16 @@ const struct ws__rule ws__rules[] = {
     {"uncoalesced_loads",
      "loads of a warp are spread over more sectors than they use",
      WS__BOUND_MEMORY, false,
-     TESTS(T(LT, LOAD_USED, .6), T(GE, LOAD_SECTORS, 8), TO_WIN),
+     TESTS(T(LT, LOAD_USED, .6), T(GE, LOAD_SECTORS, 8),
+           MAYBE(GE, LOAD_EXCESS, .1), TO_WIN),
      SHOW(WS__F_WASTE, WS__F_LONG_SCOREBOARD, WS__F_LG_THROTTLE),
      MOVES(DOWN(1, "global_ld_sectors"), DOWN(2, "global_ld_sectors"),
            DOWN(10, "global_ld_sectors"))},
     {"uncoalesced_stores",
      "stores of a warp are spread over more sectors than they fill",
      WS__BOUND_MEMORY, false,
-     TESTS(T(LT, STORE_USED, .6), T(GE, STORE_SECTORS, 8), TO_WIN),
+     TESTS(T(LT, STORE_USED, .6), T(GE, STORE_SECTORS, 8),
+           MAYBE(GE, STORE_EXCESS, .1), TO_WIN),
      SHOW(WS__F_WASTE, WS__F_LG_THROTTLE),
      MOVES(DOWN(1, "global_st_sectors"), DOWN(2, "global_st_sectors"))},
     {"spills",
@@ -155,20 +159,23 @@ const struct ws__rule ws__rules[] = {
     {"few_warps_registers",
      "registers leave room for few warps, and the device waits",
      WS__BOUND_LATENCY, false,
-     TESTS(T(LE, OCCUPANCY, .4), T(EQ, LIMITER, 1), IDLE, TO_WIN, RUNNING),
+     TESTS(T(LE, OCCUPANCY, .4), T(EQ, LIMITER, 1), HALF_IDLE, WAITING, TO_WIN,
+           RUNNING),
      SHOW(WS__F_OCCUPIED, WS__F_ISSUE, WS__F_LONG_SCOREBOARD),
      MOVES(UP(8, "warps_active"), UP(7, "warps_active"),
            UP(25, "warps_active"))},
     {"few_warps_shared",
      "shared memory leaves room for few warps, and the device waits",
      WS__BOUND_LATENCY, false,
-     TESTS(T(LE, OCCUPANCY, .4), T(EQ, LIMITER, 2), IDLE, TO_WIN, RUNNING),
+     TESTS(T(LE, OCCUPANCY, .4), T(EQ, LIMITER, 2), HALF_IDLE, WAITING, TO_WIN,
+           RUNNING),
      SHOW(WS__F_OCCUPIED, WS__F_ISSUE, WS__F_LONG_SCOREBOARD),
      MOVES(UP(7, "warps_active"), UP(25, "warps_active"))},
     {"few_warps_blocks",
      "blocks are so small that a unit cannot hold enough of them",
      WS__BOUND_LATENCY, false,
-     TESTS(T(LE, OCCUPANCY, .5), T(EQ, LIMITER, 4), IDLE, TO_WIN),
+     TESTS(T(LE, OCCUPANCY, .5), T(EQ, LIMITER, 4), HALF_IDLE, WAITING, TO_WIN,
+           RUNNING),
      SHOW(WS__F_OCCUPIED, WS__F_ISSUE),
      MOVES(UP(7, "warps_active"), UP(5, "warps_active"))},
     {"tail", "the last wave of blocks leaves much of the device empty",
@@ -186,8 +193,7 @@ const struct ws__rule ws__rules[] = {
      false, TESTS(T(LT, LANES, .75), IDLE, TO_WIN),
      SHOW(WS__F_BRANCH_RESOLVING), MOVES(UP(32, "lanes"), UP(4, "lanes"))},
 
-#define STALLED(name)                                                          \
-    T(GE, name, .3), MAYBE(LT, ISSUE, .6), IDLE, TO_WIN, RUNNING
+#define STALLED(name) T(GE, name, .3), WAITING, HALF_IDLE, TO_WIN, RUNNING
     {"wait_memory", "warps wait for device memory or its caches",
      WS__BOUND_LATENCY, false, TESTS(STALLED(LONG_SCOREBOARD)),
      SHOW(WS__F_ELIGIBLE, WS__F_OCCUPIED, WS__F_L2_HIT),
@@ -239,6 +245,23 @@ const struct ws__rule ws__rules[] = {
     {"wait_drain", "warps wait for their last stores", WS__BOUND_LATENCY, false,
      TESTS(STALLED(DRAIN)), SHOW(WS__F_STORE_SECTORS),
      MOVES(DOWN(1, "stall_drain"), DOWN(33, "stall_drain"))},
+
+    /* Where nothing above explains more, the busiest part bounds. */
+    {"mostly_dram", "device memory is at 60 to 80 % of what it reaches",
+     WS__BOUND_MEMORY, false,
+     TESTS(T(GE, DRAM_BUSY, .6), T(LT, DRAM_BUSY, .8), TO_WIN),
+     SHOW(WS__F_WASTE, WS__F_LONG_SCOREBOARD),
+     MOVES(DOWN(24, "dram_read"), DOWN(3, "time"))},
+    {"mostly_tensor", "matrix units are busy for 60 to 80 % of the time",
+     WS__BOUND_COMPUTE, false,
+     TESTS(T(GE, TENSOR_BUSY, .6), T(LT, TENSOR_BUSY, .8), TO_WIN),
+     SHOW(WS__F_COMPUTE_SHARE, WS__F_BARRIER),
+     MOVES(UP(21, "tensor_pct"), UP(27, "tensor_pct"))},
+    {"mostly_fma", "float32 units are busy for 60 to 80 % of the time",
+     WS__BOUND_COMPUTE, false,
+     TESTS(T(GE, FMA_BUSY, .6), T(LT, FMA_BUSY, .8), TO_WIN),
+     SHOW(WS__F_COMPUTE_SHARE, WS__F_ISSUE),
+     MOVES(UP(9, "fma_pct"), DOWN(6, "inst"))},
 };
 const size_t ws__nrule = WS_COUNT(ws__rules);
 _Static_assert(WS_COUNT(ws__rules) <= WS__MAX_FINDINGS, "room for all");

@@ -449,6 +449,54 @@ static void rules_leave_others_alone(void **state)
     }
 }
 
+/* Facts that a GPU told of kernels whose faults are known: a line a kernel. */
+static void recorded_line(char *line)
+{
+    char *at, *kernel = strtok_r(line, "\t", &at), *want, *word;
+    struct ws__diagnosis d;
+    double f[WS__NFACT];
+
+    for (size_t i = 0; i < WS__NFACT; i++)
+        f[i] = NAN;
+    want = strtok_r(NULL, "\t", &at);
+    while ((word = strtok_r(NULL, "\t", &at)) != NULL) {
+        char *value = strchr(word, '=');
+        enum ws__fact fact;
+
+        assert_non_null(value);
+        *value++ = '\0';
+        fact = ws__fact_find(word);
+        assert_true(fact < WS__NFACT);
+        f[fact] = strtod(value, NULL);
+    }
+    ws__diagnose(f, &d);
+    if (!d.nfinding || strcmp(d.finding[0].rule->key, want) != 0)
+        print_error("%s: %s\n", kernel,
+                    d.nfinding ? d.finding[0].rule->key : "nothing");
+    assert_true(d.nfinding > 0);
+    assert_string_equal(d.finding[0].rule->key, want);
+}
+
+static void recorded(void **state)
+{
+    FILE *f = fopen("tests/data/profile/h200-faults.tsv", "r");
+    size_t cap = 0, n = 0;
+    char *line = NULL;
+
+    (void)state;
+    assert_non_null(f);
+    while (getline(&line, &cap, f) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        if (*line == '#')
+            continue;
+        recorded_line(line);
+        n++;
+    }
+    assert_int_equal(n, 15);
+    free(line);
+    fclose(f);
+}
+
 static void blind_without_counters(void **state)
 {
     static const struct known k[] = {K(OCCUPANCY, .5), K(LIMITER, 3),
@@ -523,6 +571,7 @@ int main(void)
         cmocka_unit_test(doubles),
         cmocka_unit_test(rules_find_faults),
         cmocka_unit_test(rules_leave_others_alone),
+        cmocka_unit_test(recorded),
         cmocka_unit_test(blind_without_counters),
         cmocka_unit_test(stalls_are_ranked),
         cmocka_unit_test(table_is_sound),
