@@ -855,6 +855,8 @@ static int start(struct ws__measure *m)
         WS_TRY(ws__refkernel_cache(m->ctx, &m->cache_dir));
     WS_TRY(open_once(m));
     seal_protocol(m);
+    if (m->opts.roof && !m->dev.ops->ordered)
+        WS_TRY(m->opts.roof(m->ctx, &m->info.id, &m->roof));
     if (!m->device_name) { /* the default may change; this one stays */
         m->device_name = ws__strdup(m->ctx, m->info.name);
         if (!m->device_name)

@@ -5,6 +5,7 @@
 #ifndef WS_MEASURE_H
 #define WS_MEASURE_H
 
+#include "core/floor.h"
 #include "device/device.h"
 #include "reference/reference.h"
 
@@ -25,6 +26,11 @@ struct ws__measure_opts {
      * the others cost is measured with it. Such trials are not a judge's, and
      * mix with no others. */
     bool light;
+    /* The ceilings of a device, against which times are held; they are added
+     * to *out, which knows none. NULL: there are none. Not asked for recorded
+     * devices: what is on record must not depend on where it is read. */
+    int (*roof)(struct ws_ctx *ctx, const struct ws__identity *id,
+                struct ws__roof *out);
     bool inner;               /* of another session: takes no turns */
     const char *const *below; /* the timing device's worker is started below
                                  these words (ctx.h); outlives the session */

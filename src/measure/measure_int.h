@@ -205,6 +205,7 @@ struct ws__measure {
     enum ws__family family, problem_family; /* wanted; of the problem */
     bool problem_done;         /* filled and computed, for its seed */
     uint64_t ref_ns;           /* what its reference took */
+    struct ws__roof roof;      /* opts.roof's */
     double fill_rate;          /* bytes a ns of device memory; 0: unknown */
     struct ws__result back[2]; /* memory for what candidates computed */
     bool rate_known;

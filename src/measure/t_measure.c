@@ -740,6 +740,57 @@ static void too_fast(void **state)
     once_end(&o);
 }
 
+/* The ceilings of the case below: a nanosecond for each 4 bytes. */
+static int four_bytes_a_ns(struct ws_ctx *ctx, const struct ws__identity *id,
+                           struct ws__roof *out)
+{
+    (void)ctx;
+    (void)id;
+    out->cache_bytes = 8192;
+    out->ceiling[WS__ROOF_READ] =
+        (struct ws__ceiling){.known = true, .value = 4e9};
+    out->ceiling[WS__ROOF_L2] = out->ceiling[WS__ROOF_READ];
+    return 0;
+}
+
+static int damaged(struct ws_ctx *ctx, const struct ws__identity *id,
+                   struct ws__roof *out)
+{
+    (void)id;
+    (void)out;
+    return ws__fail(ctx, WS_ESPEC, "no ceilings");
+}
+
+/* 512 KB a launch: no less than 131 us, whatever a fill would say. */
+static void held_against_ceilings(void **state)
+{
+    struct ws__measure_opts opts = {.builders = 1,
+                                    .cache = WS__CACHE_WARM,
+                                    .seed = 7,
+                                    .roof = four_bytes_a_ns};
+    struct ws__question q = t_question(1, 0, 1);
+    struct once o;
+
+    (void)state;
+    t_script.not_cpu = true;
+    t_script.cache_bytes = 8192;
+    once_begin(&o, "kernel k\nmul 1 0 2\nif V 0 time 120e3\n"
+                   "if V 1 time 131e3\n");
+    o.c->workload[1].axis[0] = 1 << 16;
+    assert_int_equal(t_measure_open(o.c, &opts, &o.m), 0);
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_TOO_FAST);
+    assert_int_equal(ws__gate_end(&o.t[0], WS__GATE_FLOOR), WS__GATE_FAILED);
+    q.a.config.at[0] = 1; /* 0.95 of it will do */
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_OK);
+    assert_int_equal(ws__gate_end(&o.t[0], WS__GATE_FLOOR), WS__GATE_PASSED);
+    ws__measure_close(o.m);
+    opts.roof = damaged;
+    assert_int_equal(t_measure_open(o.c, &opts, &o.m), WS_ESPEC);
+    once_end(&o);
+}
+
 /* ---- cheats while timing ------------------------------------------------ */
 
 static bool timing(const struct t_script *s)
@@ -1432,6 +1483,7 @@ int main(void)
         cmocka_unit_test_setup(cold_is_one_launch, reset),
         cmocka_unit_test_setup(flushing, reset),
         cmocka_unit_test_setup(too_fast, reset),
+        cmocka_unit_test_setup(held_against_ceilings, reset),
         cmocka_unit_test_setup(cheats_while_timed, reset),
         cmocka_unit_test_setup(remembers, reset),
         cmocka_unit_test_setup(memory_by_poison, reset),

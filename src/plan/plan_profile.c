@@ -180,14 +180,6 @@ static void make_occupancy(struct ws__profiling *p)
 /* ---- the floor
  * ------------------------------------------------------------------- */
 
-static bool picks_rows(const struct ws__op *op)
-{
-    for (size_t i = 0; i < op->ntensor; i++)
-        if (op->touched[i])
-            return true;
-    return false;
-}
-
 /* The inputs that were timed are made again, from the seed of the trial. */
 static int count_bytes(struct ws__profiling *p)
 {
@@ -197,7 +189,7 @@ static int count_bytes(struct ws__profiling *p)
     int rc;
 
     p->bytes = p->in.bytes;
-    if (!picks_rows(p->in.op))
+    if (!ws__op_picks_rows(p->in.op))
         return 0;
     if (!p->in.op->trusted.kernel) /* which has no inputs of its own */
         WS_TRY_DONE(ws__reference_open(ctx, p->in.op, 0, 0, &r));

@@ -14,9 +14,7 @@
 #ifndef WS_PROFILE_H
 #define WS_PROFILE_H
 
-#include "core/op.h"
-#include "core/roof.h"
-#include "core/trial.h"
+#include "core/floor.h"
 #include "profile/metrics.h"
 #include "wave/wave.h"
 
@@ -103,32 +101,12 @@ const char *ws__fact_key(enum ws__fact f);
 const char *ws__fact_unit(enum ws__fact f);
 const char *ws__fact_about(enum ws__fact f);
 
-/* ---- roof and floor --------------------------------------------------------
+/* ---- the roof of a data sheet ----------------------------------------------
  */
 
 /* The ceilings that the data sheet of a device has; of one without a sheet
  * none (the model's guesses are no ceilings). */
 void ws__roof_of_sheet(const struct ws__identity *id, struct ws__roof *out);
-
-struct ws__floor {
-    double bytes, flops;       /* flops 0: the op does not say */
-    double bytes_ns, flops_ns; /* 0: no ceiling for it is known */
-    double ns;                 /* the larger; 0: neither is known */
-    double launch_ns;          /* of empty launches; 0: not known */
-    enum ws__ceiling_of by_bytes, by_flops; /* which ceilings were taken */
-    enum ws__roof_from bytes_from, flops_from;
-    bool tensor;       /* the operations suit matrix units */
-    bool partly_known; /* the op spends something that has no ceiling here */
-};
-/* bytes: distinct ones on the inputs at hand. Cold: all of them from device
- * memory. Warm: what fits into the last cache at its rate, the rest from device
- * memory. Launches are not in `ns`. */
-void ws__floor_make(const struct ws__instance *in, double bytes,
-                    const struct ws__roof *roof, enum ws__cache_mode cache,
-                    size_t nlaunch, struct ws__floor *out);
-/* Do its operations suit matrix units: as declared, else narrow floats that
- * are multiplied along a reduction. */
-bool ws__floor_wants_tensor(const struct ws__instance *in);
 
 /* ---- occupancy
  * --------------------------------------------------------------- */
