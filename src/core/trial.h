@@ -56,7 +56,7 @@ enum {
     X(6, VALUES, "values", "right on other families of values")                \
     X(7, SHAPES, "shapes", "right on shapes that nobody asked for")            \
     X(8, SANITIZER, "sanitizer", "no finding of a sanitizer")                  \
-    X(9, AGAIN, "again", "as fast in a fresh process on fresh inputs")
+    X(9, AGAIN, "again", "timed in a process of its own, on fresh inputs")
 
 enum ws__gate {
 #define WS_X(code, name, key, text) WS__GATE_##name = (code),

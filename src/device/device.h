@@ -170,6 +170,10 @@ struct ws__dev_sample {
     uint64_t hash;   /* over the seq's hash list; 0 without */
     uint32_t mhz;    /* clock of the units after the sample; 0: unknown */
     uint32_t slowed; /* WS__SLOW_* */
+    /* The same as ns, by the host's clock: from when the launches could begin
+     * to when nothing ran any more. A few microseconds longer, unless work
+     * goes on outside of what the device times. 0: not taken. */
+    double host_ns;
 };
 
 /* Per-call failures of a candidate: WS_EBUILD, WS_ELAUNCH, WS_EDEVMEM,

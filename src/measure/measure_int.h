@@ -172,6 +172,16 @@ struct ws__dirt {
     struct ws__plan_launch hint;
 };
 
+/* Of the samples that both clocks timed the one in which they differ least. */
+struct ws__span {
+    double ns, host_ns; /* by the device's and the host's */
+    uint32_t n;         /* such samples */
+};
+void ws__span_see(struct ws__span *s, const struct ws__dev_sample *x,
+                  uint32_t inner);
+/* Is there more, each time, than the way to the device and back? */
+bool ws__span_hides(const struct ws__span *s, bool cpu);
+
 struct ws__measure {
     struct ws_ctx *ctx;
     struct ws__measure_deps deps;

@@ -68,6 +68,7 @@ struct timing {
     struct ws__dev_sample *raw;
     double *ns[2], *mhz[2], *tmp; /* PLACES each */
     size_t count;                 /* samples kept, of each subject */
+    struct ws__span span[2];      /* of all samples, kept or not */
     uint64_t lost_ns, rest_ns;    /* by slowing; the next rest */
     uint64_t bound_ns;            /* of lost_ns */
     uint32_t slowed, kept_slowed; /* rounds thrown away; WS__SLOW_* of kept */
@@ -248,6 +249,7 @@ static int take(struct timing *t, uint32_t rounds, uint64_t limit_ns, bool keep,
             return ws__fail(m->ctx, WS_EPROTO,
                             "a sample of %g ns of program %u", x->ns, x->prog);
         WS_TRY(judge_sample(t, x));
+        ws__span_see(&t->span[x->prog], x, t->inner);
         t->b->held[x->set] = (struct ws__held){x->prog, t->poison[x->set],
                                                t->b->variant[x->set]};
         slow[got[x->prog]] |= x->slowed;
@@ -680,12 +682,31 @@ static int slower_on_new(struct timing *t)
     return 0;
 }
 
+static int check_clocks(struct timing *t)
+{
+    for (size_t p = 0; p < t->n; p++) {
+        const struct ws__span *s = &t->span[p];
+
+        if (!ws__span_hides(s, t->m->info.id.is_cpu))
+            continue;
+        t->s[p].t->verdict = WS__V_TOO_FAST;
+        WS_TRY(ws__trial_set_reason(
+            t->m->ctx, t->s[p].t,
+            "took %.4g us by the device's clock, but nothing ended before "
+            "%.4g us by the host's, in %u samples: work is done outside of "
+            "what is timed",
+            s->ns / 1e3, s->host_ns / 1e3, s->n));
+    }
+    return 0;
+}
+
 /* What timing must not have broken, while the device still lives. */
 static int aftermath(struct timing *t)
 {
     unsigned gen = t->m->gen;
     int rc;
 
+    WS_TRY(check_clocks(t));
     WS_TRY(check_last(t));
     rc = ws__inputs_reset(t->m, t->b);
     if (rc < 0)

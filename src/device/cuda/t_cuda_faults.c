@@ -262,6 +262,7 @@ static const struct {
     {"cuStreamSynchronize", WS_EDEVICE, "read a hash"},
     {"cuStreamSynchronize", WS_EDEVICE, "look at a guard zone"},
     {"cuStreamSynchronize", WS_EDEVICE, "read from the device"},
+    {"cuStreamSynchronize", WS_EDEVICE, "prepare a launch"},
     {"cuStreamSynchronize", WS_ELAUNCH, "run the kernel"},
     {"cuModuleLoadDataEx", WS_EBUILD, "load the kernel"},
     {"cuModuleLoadDataEx", WS_EDEVICE, "load the kernel"}, /* of our own */
