@@ -88,8 +88,9 @@ static void both_times_are_kept(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(
-            open_as(ctx, i ? "replay" : "record", i ? NULL : "null", &d), 0);
+        assert_int_equal(open_as(ctx, i ? "replay" : "record",
+                                 i ? NULL : "null", &d),
+                         0);
         assert_int_equal(d.ops->run(d.self, &b, s[i], &n), 0);
         assert_int_equal(n, 3);
         ws__device_close(&d);
