@@ -133,6 +133,7 @@ struct ws__trial {
     /* Two bits a gate (enum ws__gate_end), and what each cost. */
     uint32_t gates;
     uint64_t gate_ns[WS__NGATE];
+    char *counters; /* what hardware counted (counters.h), or NULL */
     struct ws__hash candidate_hash, workload_hash;
     uint64_t id; /* store's number, 0 before */
 };

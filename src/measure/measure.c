@@ -401,6 +401,11 @@ static int judge_in_turn(struct ws__measure *m, struct ws__subject *s, size_t n,
         return ws__measure_count_now(m, b, s);
     if (!right || !(q->want & WS__WANT_TIME))
         return 0;
+    if (m->ncounter && !q->pair && m->gen == gen) {
+        WS_TRY(ws__measure_count_too(m, b, s));
+        if (s->t->verdict != WS__V_OK || m->gen != gen)
+            return 0;
+    }
     for (size_t i = 0; i < n; i++)
         s[i].t->did |= WS__WANT_TIME;
     ws__measure_step(m, WS__STEP_TIME);
@@ -469,9 +474,7 @@ static void reset_subject(struct ws__measure *m, struct ws__subject *s)
 {
     struct ws__trial *t = s->t, old = *t;
 
-    ws__free(m->ctx, t->reason);
-    ws__free(m->ctx, t->sample_ns);
-    memset(t, 0, sizeof(*t));
+    ws__trial_clear(m->ctx, t);
     t->question = old.question;
     t->candidate = old.candidate;
     t->workload = old.workload;
@@ -855,6 +858,11 @@ static int start(struct ws__measure *m)
         WS_TRY(ws__refkernel_cache(m->ctx, &m->cache_dir));
     WS_TRY(open_once(m));
     seal_protocol(m);
+    if (m->opts.counters)
+        m->ncounter = m->opts.counters(&m->info, m->counter, m->counter_key);
+    if (m->opts.counters && !m->ncounter && !m->opts.inner)
+        ws__log(m->ctx, WS_LOG_WARN,
+                "no counters are kept: none are known of this device");
     if (m->opts.roof && !m->dev.ops->ordered)
         WS_TRY(m->opts.roof(m->ctx, &m->info.id, &m->roof));
     if (!m->device_name) { /* the default may change; this one stays */

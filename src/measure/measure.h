@@ -5,6 +5,7 @@
 #ifndef WS_MEASURE_H
 #define WS_MEASURE_H
 
+#include "core/counters.h"
 #include "core/floor.h"
 #include "device/device.h"
 #include "reference/reference.h"
@@ -31,6 +32,11 @@ struct ws__measure_opts {
      * devices: what is on record must not depend on where it is read. */
     int (*roof)(struct ws_ctx *ctx, const struct ws__identity *id,
                 struct ws__roof *out);
+    /* The counters to keep with each trial that is timed: fills in at most
+     * WS__MAX_COUNTERS names of the device's and the keys they are kept by, and
+     * says how many. NULL: none. */
+    size_t (*counters)(const struct ws__device_info *d, const char **name,
+                       const char **key);
     bool inner;               /* of another session: takes no turns */
     const char *const *below; /* the timing device's worker is started below
                                  these words (ctx.h); outlives the session */

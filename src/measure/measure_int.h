@@ -234,8 +234,11 @@ struct ws__measure {
     size_t nbuilder;
     struct ws__ahead ahead;
     struct ws__clocks clocks;
-    const struct ws__count_wish *count; /* after a verdict; NULL: nothing */
-    bool fresh; /* its process has run only what is compared on ... */
+    const struct ws__count_wish *count;    /* after a verdict; NULL: nothing */
+    const char *counter[WS__MAX_COUNTERS]; /* opts.counters', names and keys */
+    const char *counter_key[WS__MAX_COUNTERS];
+    size_t ncounter; /* 0 also where the device gave none */
+    bool fresh;      /* its process has run only what is compared on ... */
     uint32_t fresh_workload;
     struct ws__proof *proof; /* NULL: nothing was to be proven yet */
     struct ws__dirt dirt;
@@ -493,6 +496,8 @@ int ws__measure_state(struct ws__measure *m, struct ws__bufs *b,
 
 /* measure_count.c: what m->count wishes, of a candidate that is right. */
 int ws__measure_count_now(struct ws__measure *m, struct ws__bufs *b,
+                          struct ws__subject *s);
+int ws__measure_count_too(struct ws__measure *m, struct ws__bufs *b,
                           struct ws__subject *s);
 
 /* measure_time.c */

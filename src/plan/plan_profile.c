@@ -318,6 +318,21 @@ static unsigned arch_of(const struct ws__device_info *d)
     return ws__metric_arch(major, minor);
 }
 
+/* Of the one-pass set, which costs one more run of a candidate. */
+size_t ws__plan_counters(const struct ws__device_info *d, const char **name,
+                         const char **key)
+{
+    enum ws__metric metric[WS__NMETRIC];
+    const char *all[WS__NMETRIC];
+    size_t n = ws__metric_set(WS__METRICS_ONE_PASS, arch_of(d), metric, all);
+
+    for (size_t i = 0; i < n && i < WS__MAX_COUNTERS; i++) {
+        name[i] = all[i];
+        key[i] = ws__metric_key(metric[i]);
+    }
+    return n < WS__MAX_COUNTERS ? n : WS__MAX_COUNTERS;
+}
+
 static int keep_counts(struct ws__profiling *p, const struct ws__counts_of *c,
                        const enum ws__metric *metric)
 {
