@@ -114,6 +114,9 @@ json_t *cli_real(double v);
 void cli_put(json_t *obj, const char *key, json_t *value); /* takes value */
 /* "12.3 us", "4.56 ms" into one of a few rotating buffers. */
 const char *cli_time(double ns);
+/* A time of the wall clock: "2026-01-31 12:00 UTC". */
+const char *cli_when(uint64_t ns, char out[32]);
+json_t *cli_profile_json(const struct ws_profile *p);
 /* Fills axes (WSRT_MEMO_AXES of them) from n words; -1 to go on, else an exit
  * code, the error reported. */
 int cli_pack_axes(struct cli *c, const struct wsrt_pack *p, const char **word,

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 int cli_exit_code(int status)
@@ -166,6 +167,16 @@ int cli_json(struct cli *c, json_t *doc)
     putchar('\n');
     json_decref(doc);
     return EXIT_DONE;
+}
+
+const char *cli_when(uint64_t ns, char out[32])
+{
+    time_t when = (time_t)(ns / 1000000000u);
+    struct tm tm;
+
+    if (!gmtime_r(&when, &tm) || !strftime(out, 32, "%Y-%m-%d %H:%M UTC", &tm))
+        snprintf(out, 32, "at an unknown time");
+    return out;
 }
 
 const char *cli_time(double ns)

@@ -1,180 +1,13 @@
-/* cmd_profile.c: what holds a kernel back, with numbers. */
+/* cmd_profile.c: what holds a kernel back, with numbers, for people. */
 #include "cli.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* ---- JSON
- * ---------------------------------------------------------------------- */
-
-/* What is missing is null. */
-static json_t *number(double v)
-{
-    return isnan(v) ? json_null() : cli_real(v);
-}
-
-static json_t *values(const struct ws_profile_value *v, size_t n)
-{
-    json_t *j = json_object();
-
-    for (size_t i = 0; i < n; i++)
-        cli_put(j, v[i].key, number(v[i].value));
-    return j;
-}
-
-static json_t *finding(const struct ws_profile_finding *f)
-{
-    json_t *j = json_object(), *moves = json_array();
-
-    cli_put(j, "rule", cli_text(f->key));
-    cli_put(j, "text", cli_text(f->text));
-    cli_put(j, "bound", cli_text(f->bound));
-    cli_put(j, "evidence", values(f->evidence, f->nevidence));
-    for (size_t i = 0; i < f->nmove; i++) {
-        json_t *m = json_object();
-
-        cli_put(m, "id", json_integer(f->move[i].id));
-        cli_put(m, "transformation", cli_text(f->move[i].name));
-        cli_put(m, "metric", cli_text(f->move[i].metric));
-        cli_put(m, "direction", cli_text(f->move[i].up ? "up" : "down"));
-        json_array_append_new(moves, m);
-    }
-    cli_put(j, "suggestions", moves);
-    return j;
-}
-
-static json_t *floor_json(const struct ws_profile *p)
-{
-    json_t *j = json_object();
-
-    cli_put(j, "bytes", number(p->bytes));
-    cli_put(j, "declared_bytes", number(p->declared_bytes));
-    cli_put(j, "flops", number(p->flops));
-    cli_put(j, "bytes_ns", number(p->bytes_ns));
-    cli_put(j, "bytes_ceiling", cli_text(p->bytes_by));
-    cli_put(j, "bytes_from", cli_text(p->bytes_from));
-    cli_put(j, "flops_ns", number(p->flops_ns));
-    cli_put(j, "flops_ceiling", cli_text(p->flops_by));
-    cli_put(j, "flops_from", cli_text(p->flops_from));
-    cli_put(j, "ns", number(p->floor_ns));
-    cli_put(j, "launch_ns", number(p->launch_ns));
-    cli_put(j, "partly_known", json_boolean(p->partly));
-    cli_put(j, "roof", cli_text(p->roof));
-    return j;
-}
-
-static json_t *resources_json(const struct ws_profile *p)
-{
-    json_t *j = json_object();
-
-    cli_put(j, "registers", json_integer(p->registers));
-    cli_put(j, "spill_bytes", json_integer(p->spill_bytes));
-    cli_put(j, "shared_bytes", json_integer(p->shared_bytes));
-    cli_put(j, "private_bytes", json_integer(p->private_bytes));
-    cli_put(j, "blocks_per_unit", json_integer(p->blocks_per_unit));
-    cli_put(j, "limiter", cli_text(p->limiter));
-    cli_put(j, "instructions", p->nmix ? values(p->mix, p->nmix) : json_null());
-    cli_put(j, "instructions_missing", cli_text(p->mix_why));
-    return j;
-}
-
-static json_t *launches_json(const struct ws_profile *p)
-{
-    json_t *all = json_array();
-
-    for (size_t i = 0; i < p->nlaunch; i++) {
-        const struct ws_profile_launch *l = &p->launch[i];
-        json_t *j = json_object(), *grid = json_array(), *block = json_array();
-
-        for (int d = 0; d < 3; d++) {
-            json_array_append_new(grid, json_integer((json_int_t)l->grid[d]));
-            json_array_append_new(block, json_integer(l->block[d]));
-        }
-        cli_put(j, "entry", cli_text(l->entry));
-        cli_put(j, "grid",
-                l->grid[0] ? grid : (json_decref(grid), json_null()));
-        cli_put(j, "block",
-                l->block[0] ? block : (json_decref(block), json_null()));
-        cli_put(j, "counters", values(l->counter, l->ncounter));
-        json_array_append_new(all, j);
-    }
-    return all;
-}
-
-static json_t *scaled_json(const struct ws_profile *p)
-{
-    json_t *j;
-
-    if (!p->scaled_axis)
-        return json_null();
-    j = json_object();
-    cli_put(j, "axis", cli_text(p->scaled_axis));
-    cli_put(j, "value", json_integer((json_int_t)p->scaled_to));
-    cli_put(j, "ns", number(p->scaled_ns));
-    cli_put(j, "fixed_ns", number(p->fixed_ns));
-    return j;
-}
-
-static json_t *blind_json(const struct ws_profile *p)
-{
-    json_t *all = json_array();
-
-    for (size_t i = 0; i < p->nblind; i++) {
-        json_t *j = json_object();
-
-        cli_put(j, "rule", cli_text(p->blind[i].key));
-        cli_put(j, "missing", cli_text(p->blind[i].missing));
-        json_array_append_new(all, j);
-    }
-    return all;
-}
-
-static void put_subject(json_t *j, const struct ws_profile *p)
-{
-    cli_put(j, "kernel", cli_text(p->kernel));
-    cli_put(j, "config", cli_text(p->config));
-    cli_put(j, "config_from", cli_text(p->config_from));
-    cli_put(j, "workload", cli_text(p->workload));
-    cli_put(j, "device", cli_text(p->device));
-    cli_put(j, "verdict", cli_text(p->verdict));
-    cli_put(j, "reason", cli_text(p->reason));
-    cli_put(j, "candidate", cli_text(p->candidate));
-    cli_put(j, "binary", cli_text(p->binary));
-    cli_put(j, "cache", cli_text(p->cache));
-}
-
-static json_t *to_json(const struct ws_profile *p)
-{
-    json_t *j = json_object(), *found = json_array();
-
-    put_subject(j, p);
-    cli_put(j, "time_ns", number(p->time_ns));
-    cli_put(j, "time_lo_ns", number(p->lo_ns));
-    cli_put(j, "time_hi_ns", number(p->hi_ns));
-    cli_put(j, "gap", number(p->gap));
-    cli_put(j, "floor", floor_json(p));
-    cli_put(j, "bound", cli_text(p->bound));
-    cli_put(j, "bound_text", cli_text(p->bound_text));
-    for (size_t i = 0; i < p->nfinding; i++)
-        json_array_append_new(found, finding(&p->finding[i]));
-    cli_put(j, "findings", found);
-    cli_put(j, "stalls", values(p->stall, p->nstall));
-    cli_put(j, "facts", values(p->fact, p->nfact));
-    cli_put(j, "not_looked_at", blind_json(p));
-    cli_put(j, "resources", resources_json(p));
-    cli_put(j, "scaled", scaled_json(p));
-    cli_put(j, "counters_from", cli_text(p->counters));
-    cli_put(j, "counters_note", cli_text(p->counters_why));
-    cli_put(j, "passes", p->passes ? json_integer(p->passes) : json_null());
-    cli_put(j, "launches", launches_json(p));
-    return j;
-}
-
-/* ---- text
- * ------------------------------------------------------------------------ */
+/* ---- text -----------------------------------------------------------------
+ */
 
 static const char *shown(const struct ws_profile_value *v, char out[64])
 {
@@ -199,24 +32,62 @@ static void print_ceiling(const char *what, double amount, const char *unit,
         printf(" take %s at %s (%s)\n", cli_time(ns), by, from);
 }
 
-static void print_floor(const struct ws_profile *p)
+/* Where the ceilings are from, and of when. */
+static void print_roof(const struct ws_profile *p)
 {
-    printf("floor: %s\n", isnan(p->floor_ns) ? "not known: no ceiling of this "
-                                               "device is"
-                                             : cli_time(p->floor_ns));
+    char when[32];
+
+    if (p->roof_ns)
+        printf("ceilings: measured %s on %s; what was not is of a data sheet\n",
+               cli_when(p->roof_ns, when), p->roof);
+    else
+        printf("ceilings: none was measured on this device ('wavesmith roof' "
+               "does)\n");
+}
+
+static void print_bytes(const struct ws_profile *p)
+{
     print_ceiling("bytes", p->bytes, "B", p->bytes_ns, p->bytes_by,
                   p->bytes_from);
+    if (p->cached_bytes > 0 && p->cached_bytes < p->bytes)
+        printf("             of them %.4g B in the last cache, at l2 (%s)\n",
+               p->cached_bytes, p->cached_from);
     if (p->bytes < p->declared_bytes)
         printf("             of %.4g declared: the inputs name rows twice\n",
                p->declared_bytes);
+}
+
+static void print_floor(const struct ws_profile *p)
+{
+    printf("floor: %s%s\n",
+           isnan(p->floor_ns) ? "not known: no ceiling of this device is"
+                              : cli_time(p->floor_ns),
+           !isnan(p->floor_ns) && p->partly
+               ? ", and more: some of it has no ceiling here"
+               : "");
+    print_bytes(p);
     print_ceiling("operations", p->flops, "flop", p->flops_ns, p->flops_by,
                   p->flops_from);
     if (isnan(p->launch_ns))
         printf("  launches   not in it, and their cost is not known here\n");
     else
-        printf("  launches   not in it: %s\n", cli_time(p->launch_ns));
+        printf("  launches   not in it: %s (%s)\n", cli_time(p->launch_ns),
+               p->launch_from);
+    print_roof(p);
     if (!isnan(p->gap))
-        printf("gap: %.3g times the floor\n", p->gap);
+        printf("gap: %.3g times the floor%s\n", p->gap,
+               p->partly ? " as far as it is known" : "");
+}
+
+static void print_move(const struct ws_profile_move *m)
+{
+    char text[64];
+
+    printf("    try: %s; should %s %s", m->name, m->up ? "raise" : "lower",
+           m->metric.key);
+    if (!isnan(m->metric.value))
+        printf(" (now %s)", shown(&m->metric, text));
+    printf("\n");
 }
 
 static void print_finding(const struct ws_profile_finding *f)
@@ -228,9 +99,7 @@ static void print_finding(const struct ws_profile_finding *f)
         printf("    %-16s %-12s %s\n", f->evidence[i].key,
                shown(&f->evidence[i], text), f->evidence[i].about);
     for (size_t i = 0; i < f->nmove; i++)
-        printf("    try: %s (%u); should %s %s\n", f->move[i].name,
-               f->move[i].id, f->move[i].up ? "raise" : "lower",
-               f->move[i].metric);
+        print_move(&f->move[i]);
 }
 
 static void print_mix(const struct ws_profile *p)
@@ -246,32 +115,81 @@ static void print_mix(const struct ws_profile *p)
     printf("\n");
 }
 
-static void print_resources(const struct ws_profile *p)
+static const char *count_of(double v, char out[24])
 {
-    if (p->registers)
-        printf("resources: %u registers, %u bytes of local memory a thread, "
-               "%u bytes of shared memory a block\n",
-               p->registers, p->spill_bytes, p->shared_bytes);
-    else
-        printf("resources: not told by the device's compiler\n");
-    if (p->blocks_per_unit)
-        printf("  a unit holds %u block%s; limited by: %s\n",
-               p->blocks_per_unit, p->blocks_per_unit == 1 ? "" : "s",
-               p->limiter);
-    print_mix(p);
-    if (p->scaled_axis)
-        printf("with %s=%lld: %s; %s of the time would not shrink further\n",
-               p->scaled_axis, (long long)p->scaled_to, cli_time(p->scaled_ns),
-               cli_time(p->fixed_ns));
+    snprintf(out, 24, isnan(v) ? "-" : "%.0f", v);
+    return out;
 }
 
+static bool same_launch(const struct ws_profile_launch *a,
+                        const struct ws_profile_launch *b)
+{
+    return !strcmp(a->entry, b->entry) &&
+           !memcmp(a->grid, b->grid, sizeof(a->grid)) &&
+           !memcmp(a->block, b->block, sizeof(a->block));
+}
+
+/* A row for each entry, grid and block; "-": not known. */
+static void print_launches(const struct ws_profile *p)
+{
+    printf("%-24s %9s %6s %9s %8s %7s %6s  %s\n", "launch", "blocks", "regs",
+           "shared", "local", "of unit", "waves", "limited by");
+    for (size_t i = 0, next; i < p->nlaunch; i = next) {
+        const struct ws_profile_launch *l = &p->launch[i];
+        double blocks =
+            (double)l->grid[0] * (double)l->grid[1] * (double)l->grid[2];
+        char name[64], t[5][24];
+
+        for (next = i + 1;
+             next < p->nlaunch && same_launch(l, &p->launch[next]); next++)
+            ;
+        snprintf(name, sizeof(name), next > i + 1 ? "%.40s x %zu" : "%.48s",
+                 l->entry, next - i);
+        snprintf(t[4], sizeof(t[4]), isnan(l->waves) ? "-" : "%.2f", l->waves);
+        printf("%-24s %9.0f %6s %9s %8s %7s %6s  %s\n", name, blocks,
+               count_of(l->registers, t[0]), count_of(l->shared_bytes, t[1]),
+               count_of(l->local_bytes, t[2]),
+               count_of(l->blocks_per_unit, t[3]), t[4], l->limiter);
+    }
+}
+
+static void print_resources(const struct ws_profile *p)
+{
+    print_launches(p);
+    print_mix(p);
+    if (p->scaled_axis)
+        printf("with %s=%lld: %s; %.0f %% of the time are fixed, the rest "
+               "goes with the work\n",
+               p->scaled_axis, (long long)p->scaled_to, cli_time(p->scaled_ns),
+               100 * p->fixed_ns / p->time_ns);
+}
+
+/* A line for each thing that is missing. */
 static void print_blind(const struct ws_profile *p)
 {
-    if (!p->nblind)
-        return;
-    printf("not looked at, since this is missing:\n");
-    for (size_t i = 0; i < p->nblind; i++)
-        printf("  %-20s %s\n", p->blind[i].key, p->blind[i].missing);
+    for (size_t i = 0; i < p->nblind; i++) {
+        const char *needs = p->blind[i].needs;
+        bool told = false;
+
+        for (size_t k = 0; k < i; k++)
+            told = told || !strcmp(needs, p->blind[k].needs);
+        if (told)
+            continue;
+        printf("not looked at without %s:", needs);
+        for (size_t k = i, column = 80; k < p->nblind; k++) {
+            size_t n = strlen(p->blind[k].key) + 1;
+
+            if (strcmp(needs, p->blind[k].needs) != 0)
+                continue;
+            column += n;
+            if (column > 79) {
+                printf("\n ");
+                column = n + 1;
+            }
+            printf(" %s", p->blind[k].key);
+        }
+        printf("\n");
+    }
 }
 
 static void print(const struct ws_profile *p)
@@ -304,34 +222,8 @@ static void print(const struct ws_profile *p)
     print_blind(p);
 }
 
-/* ---- the command
- * --------------------------------------------------------------------- */
-
-/* In a folder of the list, or the next; false: there is none. */
-static bool search(const char *folders, const char *name, char *out, size_t n)
-{
-    while (folders && *folders) {
-        size_t len = strcspn(folders, ":");
-
-        if (len &&
-            (size_t)snprintf(out, n, "%.*s/%s", (int)len, folders, name) < n &&
-            !access(out, X_OK))
-            return true;
-        folders += len + (folders[len] == ':');
-    }
-    return false;
-}
-
-static const char *find_disassembler(char *out, size_t n)
-{
-    static const char *const names[] = {"cuobjdump", "nvdisasm"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (search(getenv("PATH"), names[i], out, n) ||
-            search("/usr/local/cuda/bin", names[i], out, n))
-            return out;
-    return NULL;
-}
+/* ---- the command ----------------------------------------------------------
+ */
 
 static int show(struct cli *c, struct ws_spec *spec,
                 const struct ws_profile_opts *o)
@@ -341,7 +233,7 @@ static int show(struct cli *c, struct ws_spec *spec,
 
     if (ws_profile(spec, o, &p) < 0)
         return cli_error(c);
-    rc = c->json ? cli_json(c, to_json(&p)) : EXIT_DONE;
+    rc = c->json ? cli_json(c, cli_profile_json(&p)) : EXIT_DONE;
     if (!c->json)
         print(&p);
     return rc == EXIT_DONE && strcmp(p.verdict, "ok") != 0 ? EXIT_NEGATIVE : rc;
@@ -370,8 +262,8 @@ static int run(struct cli *c, int argc, char **argv)
          &o.cache},
         {"launch", "MODE", "stream, or graph: recorded once, then replayed",
          CLI_TEXT, &o.launch},
-        {"set", "SET", "counters: one (pass) or full; else full", CLI_TEXT,
-         &o.set},
+        {"set", "SET", "counters: one (pass), full or none; else full",
+         CLI_TEXT, &o.set},
         {"ncu", "FILE", "counters from what 'ncu --csv --page raw' wrote",
          CLI_TEXT, &o.ncu},
         {"ncu-cache", "MODE", "its --cache-control: all or none", CLI_TEXT,
@@ -384,7 +276,6 @@ static int run(struct cli *c, int argc, char **argv)
          CLI_FLAG, &trust},
         {NULL, NULL, NULL, CLI_FLAG, NULL}};
     struct ws_spec *spec;
-    char tool[4096];
     const char *pos[1];
     int npos,
         rc = cli_parse(c, &cli_cmd_profile, opts, argc, argv, pos, 1, 1, &npos);
@@ -393,7 +284,7 @@ static int run(struct cli *c, int argc, char **argv)
         return rc;
     o.trust_python = trust;
     o.kernel = kernels.name;
-    o.disassembler = find_disassembler(tool, sizeof(tool));
+    o.tools = getenv("PATH");
     rc = cli_open(c, pos[0], workloads, &kernels, &spec);
     if (rc)
         return rc;

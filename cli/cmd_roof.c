@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- JSON ---------------------------------------------------------------- */
 
@@ -105,14 +104,11 @@ static void print_ceiling(const struct ws_ceiling *x)
 
 static void print(const struct ws_roof *r)
 {
-    time_t when = (time_t)(r->measured_ns / 1000000000u);
-    char day[32] = "";
-    struct tm tm;
+    char day[32];
 
-    if (gmtime_r(&when, &tm))
-        strftime(day, sizeof(day), "%Y-%m-%d %H:%M UTC", &tm);
     printf("%s\n%s; %s\nmeasured %s%s%s\n\n", r->device, r->driver, r->compiler,
-           day, r->file[0] ? ", kept in " : "", r->file);
+           cli_when(r->measured_ns, day), r->file[0] ? ", kept in " : "",
+           r->file);
     printf("%-12s %-12s %-12s %-12s %6s %5s\n", "ceiling", "value", "from",
            "to", "sheet", "MHz");
     for (size_t i = 0; i < r->n; i++)

@@ -721,12 +721,16 @@ struct ws_profile_opts {
                            the workload on the device, else the default */
     uint64_t seed, run_limit_ns;
     int trust_python;
-    const char *set;          /* counters: "one" pass, or "full"; NULL: full */
-    const char *ncu;          /* a file that `ncu --csv --page raw` wrote: its
-                                 counters are taken, none are asked for */
-    const char *ncu_cache;    /* its --cache-control: "all" or "none"; NULL: not
-                                 known */
-    const char *disassembler; /* path of cuobjdump or nvdisasm; NULL: none */
+    const char *set;       /* counters: "one" pass, "full" or "none"; NULL:
+                              full */
+    const char *ncu;       /* a file that `ncu --csv --page raw` wrote: the
+                              counters of the last run in it are taken, none
+                              are asked for */
+    const char *ncu_cache; /* its --cache-control: "all" or "none"; NULL: not
+                              known */
+    const char *tools;     /* folders, separated by ':' as in PATH, that may
+                              have nvdisasm or cuobjdump; NULL: the toolkit's
+                              alone */
 };
 
 /* A number with a name. A value that is missing is NaN, never 0. */
@@ -736,9 +740,11 @@ struct ws_profile_value {
 };
 /* A transformation, and the metric that it should raise or lower. */
 struct ws_profile_move {
-    unsigned id; /* of the catalogue */
-    const char *name, *metric;
+    unsigned id; /* of the catalogue in docs/profiling.md */
+    const char *name;
     int up;
+    struct ws_profile_value metric; /* as it is now; about: the counter's name
+                                       on the device, "" if it has none */
 };
 struct ws_profile_finding {
     const char *key, *text, *bound; /* bound: "memory", as of ws_profile */
@@ -747,14 +753,19 @@ struct ws_profile_finding {
     const struct ws_profile_move *move;
     size_t nmove;
 };
-/* A rule that nothing could be said of, and what it lacked. */
+/* A rule that nothing could be said of, the fact that it lacked, and what must
+ * be there to know it: "counters". */
 struct ws_profile_blind {
-    const char *key, *text, *missing;
+    const char *key, *text, *missing, *needs;
 };
 struct ws_profile_launch {
     const char *entry;
     uint64_t grid[3];
     uint32_t block[3];
+    /* Resources, and how many of its blocks a unit holds. NaN: not known. */
+    double registers, shared_bytes, local_bytes, blocks_per_unit, occupancy,
+        waves;
+    const char *limiter;                    /* "registers"; "not known" */
     const struct ws_profile_value *counter; /* about: the driver's name */
     size_t ncounter;
 };
@@ -775,12 +786,14 @@ struct ws_profile {
     double declared_bytes; /* before rows that inputs name twice went off */
     const char *bytes_by, *flops_by;     /* "copy", "tensor_bf16" */
     const char *bytes_from, *flops_from; /* "measured", "data sheet" */
-    const char *roof;                    /* the device that they are of */
-    int partly; /* 1: something of the floor has no ceiling here */
-    /* Resources, 0 if not known. */
-    uint32_t registers, spill_bytes, shared_bytes, private_bytes;
-    uint32_t blocks_per_unit;
-    const char *limiter;
+    double cached_bytes; /* of `bytes`: those at the rate of the last cache */
+    const char *cached_from, *launch_from;
+    const char *roof; /* the device that the ceilings are of */
+    uint64_t roof_ns; /* when they were measured (UTC); 0: none was */
+    int partly;       /* 1: something of the floor has no ceiling here */
+    /* The most of all entries. NaN: not known. */
+    double registers, spill_bytes, shared_bytes, private_bytes;
+    size_t main_launch; /* whose occupancy and waves the facts are */
     /* Another size, timed where there are no counters. NULL: it was not. */
     const char *scaled_axis;
     int64_t scaled_to;

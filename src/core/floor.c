@@ -101,24 +101,28 @@ static void bytes_time(const struct ws__instance *in,
     double fits = cache == WS__CACHE_WARM ? roof->cache_bytes : 0;
     double memory, l2 = a_ns(roof, WS__ROOF_L2);
 
-    if (fits > out->bytes)
-        fits = out->bytes;
-    out->by_bytes = memory_of(in, roof);
-    memory = a_ns(roof, out->by_bytes);
+    out->cached = fits < out->bytes ? fits : out->bytes;
+    out->cached_from = roof->ceiling[WS__ROOF_L2].from;
+    out->by_bytes = out->cached > 0 && out->cached == out->bytes
+                        ? WS__ROOF_L2
+                        : memory_of(in, roof);
     out->bytes_from = roof->ceiling[out->by_bytes].from;
-    if (fits >= out->bytes / 2) {
-        out->by_bytes = WS__ROOF_L2;
-        out->bytes_from = roof->ceiling[WS__ROOF_L2].from;
-    }
-    if ((fits > 0 && l2 <= 0) || (fits < out->bytes && memory <= 0)) {
-        out->partly_known = true;
-        l2 = l2 > 0 ? l2 : INFINITY;
-        memory = memory > 0 ? memory : INFINITY;
-    }
-    if (fits > 0)
-        out->bytes_ns += fits / l2;
-    if (fits < out->bytes)
-        out->bytes_ns += (out->bytes - fits) / memory;
+    memory = a_ns(roof, out->by_bytes);
+    if (out->cached > 0 && l2 > 0)
+        out->bytes_ns += out->cached / l2;
+    if (out->cached < out->bytes && memory > 0)
+        out->bytes_ns += (out->bytes - out->cached) / memory;
+    out->partly_known = (out->cached > 0 && l2 <= 0) ||
+                        (out->cached < out->bytes && memory <= 0);
+}
+
+/* A declared accumulation wants doubles as much as a tensor of them. */
+static bool has_doubles(const struct ws__instance *in)
+{
+    for (size_t i = 0; i < in->op->ntensor; i++)
+        if (in->shape[i].dtype == WS__DT_F64)
+            return true;
+    return in->op->tolerance.accumulate == WS__DT_F64;
 }
 
 void ws__floor_make(const struct ws__instance *in, double bytes,
@@ -131,6 +135,7 @@ void ws__floor_make(const struct ws__instance *in, double bytes,
     out->bytes = bytes;
     out->flops = in->flops;
     out->tensor = ws__floor_wants_tensor(in);
+    out->f64 = has_doubles(in);
     out->by_flops = rate_of(in, out->tensor);
     bytes_time(in, roof, cache, out);
     rate = a_ns(roof, out->by_flops);
@@ -141,6 +146,7 @@ void ws__floor_make(const struct ws__instance *in, double bytes,
         out->partly_known = true;
     }
     out->ns = out->bytes_ns > out->flops_ns ? out->bytes_ns : out->flops_ns;
+    out->launch_from = roof->ceiling[WS__ROOF_LAUNCH].from;
     if (roof->ceiling[WS__ROOF_LAUNCH].known)
         out->launch_ns = roof->ceiling[WS__ROOF_LAUNCH].value * (double)nlaunch;
 }

@@ -9,12 +9,16 @@
 
 struct ws__floor {
     double bytes, flops;       /* flops 0: the op does not say */
+    double cached;             /* of the bytes: from the last cache */
     double bytes_ns, flops_ns; /* 0: no ceiling for it is known */
     double ns;                 /* the larger; 0: neither is known */
     double launch_ns;          /* of empty launches; 0: not known */
-    enum ws__ceiling_of by_bytes, by_flops; /* which ceilings were taken */
-    enum ws__roof_from bytes_from, flops_from;
+    /* Ceilings that were taken. by_bytes: of those that are not cached, the
+     * last cache's if all are. */
+    enum ws__ceiling_of by_bytes, by_flops;
+    enum ws__roof_from bytes_from, cached_from, flops_from, launch_from;
     bool tensor;       /* the operations suit matrix units */
+    bool f64;          /* a tensor is float64, or sums are declared so */
     bool partly_known; /* the op spends something that has no ceiling here */
 };
 /* bytes: distinct ones on the inputs at hand. Cold: all of them from device

@@ -90,9 +90,11 @@ static void warm_floors(void **state)
     set_roof(&w.roof, WS__ROOF_L2, 4e12);
     ws__floor_make(&w.in, 6e6, &w.roof, WS__CACHE_WARM, 1, &f);
     assert_true(!f.partly_known && near(f.bytes_ns, 3000));
-    assert_int_equal(f.by_bytes, WS__ROOF_L2);
+    assert_true(f.cached == 4e6 && f.by_bytes == WS__ROOF_COPY);
+    assert_int_equal(f.cached_from, WS__ROOF_MEASURED);
     ws__floor_make(&w.in, 3e6, &w.roof, WS__CACHE_WARM, 1, &f);
     assert_true(near(f.bytes_ns, 750));
+    assert_true(f.cached == 3e6 && f.by_bytes == WS__ROOF_L2);
     memset(&w.roof, 0, sizeof(w.roof));
     ws__floor_make(&w.in, 3e6, &w.roof, WS__CACHE_COLD, 1, &f);
     assert_true(f.ns == 0 && f.partly_known);
@@ -112,6 +114,24 @@ static void directions(void **state)
     set_roof(&w.roof, WS__ROOF_READ, 2e12);
     ws__floor_make(&w.in, 4e6, &w.roof, WS__CACHE_COLD, 1, &f);
     assert_true(f.by_bytes == WS__ROOF_READ && near(f.bytes_ns, 2000));
+}
+
+/* A float64 tensor, or a declared sum in it. */
+static void doubles(void **state)
+{
+    struct ws__floor f;
+    struct world w;
+
+    (void)state;
+    make(&w, WS__DT_F32);
+    ws__floor_make(&w.in, 6e6, &w.roof, WS__CACHE_COLD, 1, &f);
+    assert_false(f.f64);
+    w.op.tolerance.accumulate = WS__DT_F64;
+    ws__floor_make(&w.in, 6e6, &w.roof, WS__CACHE_COLD, 1, &f);
+    assert_true(f.f64);
+    make(&w, WS__DT_F64);
+    ws__floor_make(&w.in, 6e6, &w.roof, WS__CACHE_COLD, 1, &f);
+    assert_true(f.f64);
 }
 
 /* Every doubt counts for the kernel. */
@@ -186,11 +206,9 @@ static void no_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floors),
-        cmocka_unit_test(warm_floors),
-        cmocka_unit_test(directions),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(limits_of_processors),
+        cmocka_unit_test(floors),     cmocka_unit_test(warm_floors),
+        cmocka_unit_test(directions), cmocka_unit_test(doubles),
+        cmocka_unit_test(limits),     cmocka_unit_test(limits_of_processors),
         cmocka_unit_test(no_limits),
     };
 

@@ -18,38 +18,70 @@
 
 #include "base/banned.h"
 
-#define NCU_BYTES ((size_t)256 << 20)
-
-/* ---- which config
- * ------------------------------------------------------------ */
+/* ---- which config ---------------------------------------------------------
+ */
 
 struct best {
     const struct ws__profiling *p;
-    struct ws__hash spec, workload, device;
+    struct ws__hash workload, device;
     size_t kernel;
     bool any_kernel;
     double ns;
     struct ws__candidate c;
 };
 
+/* A config of a kernel that we have, whatever its source was then? */
+static bool can_be(const struct best *b, const struct ws__candidate *c)
+{
+    const struct ws__spec *s = b->p->spec->s;
+    const struct ws__kernel *k;
+
+    if (c->kernel >= s->nkernel || (!b->any_kernel && c->kernel != b->kernel))
+        return false;
+    k = &s->kernel[c->kernel];
+    if (c->config.n != k->nparam)
+        return false;
+    for (size_t i = 0; i < k->nparam; i++)
+        if (c->config.at[i] >= k->param[i].nvalue)
+            return false;
+    return true;
+}
+
+/* Is it made of the source, plan and values that its config has now? 1, 0. */
+static int is_same(const struct best *b, const struct ws__trial *t)
+{
+    struct ws_ctx *ctx = b->p->spec->ctx;
+    const struct ws__kernel *k = &b->p->spec->s->kernel[t->candidate.kernel];
+    struct ws__hash h;
+    char *text;
+    int rc = ws__kernel_source(ctx, k, &t->candidate.config, &b->p->in, &text);
+
+    if (rc < 0)
+        return rc == WS_ENOMEM ? rc : 0;
+    h = ws__candidate_hash(k, &t->candidate.config, text);
+    ws__free(ctx, text);
+    return ws__hash_eq(h, t->candidate_hash);
+}
+
 static int look(void *user, const struct ws__run *run,
                 const struct ws__question *q, const struct ws__trial *t)
 {
     struct best *b = user;
-    const struct ws__spec *s = b->p->spec->s;
     struct ws__summary sum;
+    int rc;
 
     (void)q;
     if (t->verdict != WS__V_OK || !t->nsample ||
-        !ws__hash_eq(run->spec, b->spec) ||
         !ws__hash_eq(run->device, b->device) ||
         !ws__hash_eq(t->workload_hash, b->workload) ||
-        t->candidate.kernel >= s->nkernel ||
-        (!b->any_kernel && t->candidate.kernel != b->kernel))
+        !can_be(b, &t->candidate))
         return 0;
     WS_TRY(ws__summarize(b->p->spec->ctx, t->sample_ns, t->nsample, &sum));
     if (b->ns > 0 && sum.median >= b->ns)
         return 0;
+    rc = is_same(b, t);
+    if (rc <= 0)
+        return rc;
     b->ns = sum.median;
     b->c = t->candidate;
     return 0;
@@ -62,7 +94,6 @@ static int best_of_store(struct ws__profiling *p)
     struct ws_spec *spec = p->spec;
     struct ws__evaluator ev = ws__measure_evaluator(p->m);
     struct best b = {.p = p,
-                     .spec = spec->s->hash,
                      .workload = ws__workload_hash(spec->s->op, &p->w[0]),
                      .device = ev.ops->identity(ev.self)->hash,
                      .kernel = p->c.kernel,
@@ -76,12 +107,14 @@ static int best_of_store(struct ws__profiling *p)
     if (ws__fs_exists(path))
         rc = ws__store_open(spec->ctx, path, true, &store);
     ws__free(spec->ctx, path);
-    if (rc < 0 || !store)
-        return rc == WS_ENOMEM ? rc : 0;
-    rc = ws__store_each(store, look, &b);
+    if (rc == 0 && store)
+        rc = ws__store_each(store, look, &b);
     ws__store_close(store);
-    if (rc < 0 || !(b.ns > 0))
+    if (rc == WS_ENOMEM || rc == WS_ECANCEL)
         return rc;
+    ws__error_clear(spec->ctx);
+    if (rc < 0 || !(b.ns > 0))
+        return 0;
     p->c = b.c;
     p->config_from = "best";
     return 0;
@@ -97,9 +130,8 @@ static int choose(struct ws__profiling *p)
         WS_TRY(ws__plan_workload(spec, p->o->workload, &p->w[0]));
     else
         WS_TRY(ws__plan_first_workload(spec, &p->c, &p->w[0]));
-    if (!p->o->config)
-        WS_TRY(best_of_store(p));
-    return ws__instance_make(spec->ctx, spec->s->op, &p->w[0], &p->in);
+    WS_TRY(ws__instance_make(spec->ctx, spec->s->op, &p->w[0], &p->in));
+    return p->o->config ? 0 : best_of_store(p);
 }
 
 static int open_session(struct ws__profiling *p)
@@ -121,8 +153,8 @@ static int open_session(struct ws__profiling *p)
     return ws__plan_bind(spec, p->m);
 }
 
-/* ---- verdict and time
- * ---------------------------------------------------------- */
+/* ---- verdict and time -----------------------------------------------------
+ */
 
 static int ask(struct ws__profiling *p, uint32_t workload, struct ws__trial *t)
 {
@@ -152,33 +184,18 @@ static int make_plan(struct ws__profiling *p)
 {
     const struct ws__kernel *k = &p->spec->s->kernel[p->c.kernel];
     union wsrt_value vars[WS__MAX_SLOTS];
+    size_t n = 0;
 
     ws__measure_vars(p->m, k, WS__PROFILE_ASKED, vars);
     ws__config_vars(k, &p->c.config, vars);
+    for (size_t i = 0; i < k->nlaunch; i++)
+        if (!k->launch[i].when || ws__expr_test(k->launch[i].when, vars) == 1)
+            p->launch_of[n++] = i;
     return ws__plan_make(p->spec->ctx, k, vars, &p->plan);
 }
 
-static uint64_t threads_of(const struct ws__plan_launch *l)
-{
-    return (uint64_t)l->block[0] * l->block[1] * l->block[2];
-}
-
-static void make_occupancy(struct ws__profiling *p)
-{
-    const struct ws__plan_launch *l = &p->plan.launch[0];
-    const struct ws__resources *r = &p->res;
-    uint64_t blocks = l->grid[0] * l->grid[1] * l->grid[2];
-    struct ws__unit_limits u;
-
-    ws__unit_limits(&p->device->id, p->device->extra, &u);
-    /* A processor works on one block at a time. */
-    ws__occupancy_make(&u, r->registers, r->shared_bytes, threads_of(l), blocks,
-                       p->device->id.is_cpu ? 1 : r->blocks_per_unit,
-                       &p->occupancy);
-}
-
-/* ---- the floor
- * ------------------------------------------------------------------- */
+/* ---- the floor ------------------------------------------------------------
+ */
 
 /* The inputs that were timed are made again, from the seed of the trial. */
 static int count_bytes(struct ws__profiling *p)
@@ -215,8 +232,8 @@ static int make_floor(struct ws__profiling *p)
     return 0;
 }
 
-/* ---- another size
- * ------------------------------------------------------------------ */
+/* ---- another size ---------------------------------------------------------
+ */
 
 /* What a size costs if only its work counts: bytes and operations, each as a
  * share of the whole. */
@@ -229,52 +246,61 @@ static double work(const struct ws__instance *in,
     return bytes > flops ? bytes : flops;
 }
 
-/* The first axis that can be halved so that at most three quarters of the work
- * are left. False: there is none. */
-static int find_smaller(struct ws__profiling *p, double *share, bool *found)
+/* Is the workload with axis a at `to` one that the config can run, and that
+ * costs another amount of work? Then it is w[1]. */
+static int try_size(struct ws__profiling *p, size_t a, int64_t to,
+                    double *share, bool *found)
 {
-    struct ws_ctx *ctx = p->spec->ctx;
-    const struct ws__op *op = p->in.op;
     struct ws__instance in;
     char reason[256];
+    int rc;
+
+    p->w[1] = p->w[0];
+    p->w[1].name = "scaled";
+    p->w[1].axis[a] = to;
+    rc = ws__instance_make(p->spec->ctx, p->in.op, &p->w[1], &in);
+    if (rc < 0)
+        return rc == WS_ENOMEM ? rc : 0;
+    *share = work(&in, &p->in);
+    if (*share > .75 && *share < 1.5)
+        return 0;
+    rc = ws__measure_fits(p->m, &p->c, WS__PROFILE_SCALED, reason);
+    *found = rc > 0;
+    p->scaled_axis = rc > 0 ? (int)a : -1;
+    return rc < 0 ? rc : 0;
+}
+
+/* The first axis that can be halved, else doubled, so that the work changes
+ * much. Not found: there is none. */
+static int find_other(struct ws__profiling *p, double *share, bool *found)
+{
+    const struct ws__op *op = p->in.op;
 
     *found = false;
-    for (size_t a = 0; a < op->naxis && !p->w[0].input; a++) {
-        int rc;
+    if (p->w[0].input) /* its tensors have sizes of their own */
+        return 0;
+    for (int doubled = 0; doubled < 2; doubled++)
+        for (size_t a = 0; a < op->naxis && !*found; a++) {
+            int64_t v = p->w[0].axis[a];
 
-        if (op->axis[a].kind != WS__AXIS_VAR || p->w[0].axis[a] < 4)
-            continue;
-        p->w[1] = p->w[0];
-        p->w[1].name = "half";
-        p->w[1].axis[a] = p->w[0].axis[a] / 2;
-        rc = ws__instance_make(ctx, op, &p->w[1], &in);
-        if (rc == WS_ENOMEM)
-            return rc;
-        if (rc < 0 || (*share = work(&in, &p->in)) > .75)
-            continue;
-        rc = ws__measure_fits(p->m, &p->c, WS__PROFILE_SCALED, reason);
-        if (rc < 0)
-            return rc;
-        if (rc) {
-            p->scaled_axis = (int)a;
-            *found = true;
-            return 0;
+            if (op->axis[a].kind == WS__AXIS_VAR && v >= (doubled ? 1 : 4) &&
+                v < (int64_t)1 << 30)
+                WS_TRY(try_size(p, a, doubled ? v * 2 : v / 2, share, found));
         }
-    }
-    ws__error_clear(ctx);
+    ws__error_clear(p->spec->ctx);
     return 0;
 }
 
 /* time = fixed + work * rest, from two sizes. */
-static int time_smaller(struct ws__profiling *p)
+static int time_other(struct ws__profiling *p)
 {
     struct ws__trial t = {0};
     struct ws__summary sum;
-    double share, fixed;
+    double share = 1, fixed;
     bool found;
     int rc;
 
-    WS_TRY(find_smaller(p, &share, &found));
+    WS_TRY(find_other(p, &share, &found));
     if (!found)
         return 0;
     rc = ask(p, WS__PROFILE_SCALED, &t);
@@ -288,23 +314,6 @@ static int time_smaller(struct ws__profiling *p)
     p->scaled_ns = sum.median;
     fixed = (sum.median - share * p->time.median) / (1 - share);
     p->fixed_ns = fmin(fmax(fixed, 0), p->time.median);
-    return 0;
-}
-
-/* ---- counters
- * ------------------------------------------------------------------------ */
-
-static int more_counters(struct ws__profiling *p, size_t launches)
-{
-    p->counter = ws__arena_alloc(&p->spec->arena, launches * WS__NMETRIC,
-                                 sizeof(*p->counter));
-    p->counted =
-        ws__arena_alloc(&p->spec->arena, launches, sizeof(*p->counted));
-    if (!p->counter || !p->counted)
-        return WS_ENOMEM;
-    for (size_t i = 0; i < launches * WS__NMETRIC; i++)
-        p->counter[i] = NAN;
-    p->ncounted = launches;
     return 0;
 }
 
@@ -333,100 +342,27 @@ size_t ws__plan_counters(const struct ws__device_info *d, const char **name,
     return n < WS__MAX_COUNTERS ? n : WS__MAX_COUNTERS;
 }
 
-static int keep_counts(struct ws__profiling *p, const struct ws__counts_of *c,
-                       const enum ws__metric *metric)
-{
-    struct ws__arena *a = &p->spec->arena;
-
-    WS_TRY(more_counters(p, c->nlaunch));
-    for (size_t l = 0; l < c->nlaunch; l++) {
-        p->counted[l] = ws__arena_strdup(a, ws__plan_entry(&c->launch[l]));
-        if (!p->counted[l])
-            return WS_ENOMEM;
-        for (size_t i = 0; i < c->nmetric; i++)
-            p->counter[l * WS__NMETRIC + metric[i]] =
-                c->value[l * c->nmetric + i];
-    }
-    p->passes = c->passes;
-    p->counters = "cupti";
-    p->counters_why =
-        c->passes == 1
-            ? "in one pass, the cache as it is timed"
-            : "in several runs of each launch, before each its memory is "
-              "put back and the cache made as it is timed";
-    return 0;
-}
-
-static int count(struct ws__profiling *p)
-{
-    enum ws__metric metric[WS__NMETRIC];
-    const char *name[WS__NMETRIC];
-    unsigned set = p->o->set && !strcmp(p->o->set, "one") ? WS__METRICS_ONE_PASS
-                                                          : WS__METRICS_FULL;
-    size_t n = ws__metric_set(set, p->arch, metric, name);
-    struct ws__counts_of c = {0};
-    int rc;
-
-    if (!n) {
-        p->counters_why = "the device has none that are known here";
-        return 0;
-    }
-    rc = ws__measure_count(p->m, &p->c, WS__PROFILE_ASKED, name, n, &c);
-    if (!rc && c.value)
-        rc = keep_counts(p, &c, metric);
-    else if (!rc && c.reason)
-        p->counters_why = ws__arena_strdup(&p->spec->arena, c.reason);
-    ws__counts_clear(p->spec->ctx, &c);
-    return rc;
-}
-
-static int import(struct ws__profiling *p)
-{
-    struct ws__arena *a = &p->spec->arena;
-    struct ws__ncu ncu;
-    const char *cache = p->o->ncu_cache;
-    char *text;
-    size_t n;
-    int rc;
-
-    WS_TRY(ws__fs_read(p->spec->ctx, p->o->ncu, NCU_BYTES, &text, &n));
-    rc = ws__ncu_parse(p->spec->ctx, a, p->o->ncu, text, n, &ncu);
-    ws__free(p->spec->ctx, text);
-    WS_TRY(rc);
-    WS_TRY(more_counters(p, ncu.nlaunch));
-    for (size_t l = 0; l < ncu.nlaunch; l++) {
-        p->counted[l] = ncu.launch[l].kernel;
-        memcpy(p->counter + l * WS__NMETRIC, ncu.launch[l].value,
-               sizeof(ncu.launch[l].value));
-    }
-    p->counters = "ncu";
-    p->counters_why = ws__arena_printf(
-        a, "from '%s', cache control %s; its durations are no times of ours",
-        p->o->ncu, cache ? cache : "not known");
-    return p->counters_why ? 0 : WS_ENOMEM;
-}
-
-/* ---- all of it
- * -------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------
+ */
 
 static int profile_right(struct ws__profiling *p)
 {
     p->res = p->t.res;
     WS_TRY(ws__summarize(p->spec->ctx, p->t.sample_ns, p->t.nsample, &p->time));
     WS_TRY(make_floor(p));
-    make_occupancy(p);
     p->arch = arch_of(p->device);
-    WS_TRY(p->o->ncu ? import(p) : count(p));
+    WS_TRY(ws__profile_counters(p));
     if (!p->counter)
-        WS_TRY(time_smaller(p));
-    return ws__profile_mix(p);
+        WS_TRY(time_other(p));
+    return ws__profile_image(p);
 }
 
 static int check_words(struct ws_ctx *ctx, const struct ws_profile_opts *o)
 {
-    if (o->set && strcmp(o->set, "one") && strcmp(o->set, "full")) {
+    if (o->set && strcmp(o->set, "one") && strcmp(o->set, "full") &&
+        strcmp(o->set, "none")) {
         ws__fail(ctx, WS_EINVAL, "no such set of counters: '%s'", o->set);
-        return ws__hint(ctx, "'one' (pass) or 'full'");
+        return ws__hint(ctx, "'one' (pass), 'full' or 'none'");
     }
     if (o->ncu_cache && strcmp(o->ncu_cache, "all") &&
         strcmp(o->ncu_cache, "none")) {

@@ -7,6 +7,12 @@
 
 enum { WS__PROFILE_ASKED, WS__PROFILE_SCALED };
 
+/* What a launch of the plan uses. NaN: not known. */
+struct ws__profile_use {
+    double registers, shared_bytes, local_bytes;
+    struct ws__occupancy occupancy;
+};
+
 struct ws__profiling {
     struct ws_spec *spec;
     const struct ws_profile_opts *o;
@@ -14,33 +20,37 @@ struct ws__profiling {
     const struct ws__device_info *device;
     struct ws__candidate c;
     const char *config_from;
-    struct ws__workload w[2]; /* the one that was asked for, a smaller one */
+    struct ws__workload w[2]; /* the one that was asked for, another size */
     struct ws__instance in;
     struct ws__plan plan;
+    size_t launch_of[WS__MAX_LAUNCHES]; /* of the plan's: the kernel's launch */
     struct ws__trial t;
     struct ws__summary time;
     double bytes; /* distinct, on the inputs that were timed */
     struct ws__roof roof;
     struct ws__floor floor;
-    struct ws__occupancy occupancy;
-    struct ws__resources res;
+    struct ws__resources res; /* the most of all entries */
+    struct ws__profile_use use[WS__MAX_LAUNCHES];
+    size_t main_launch;         /* whose occupancy the diagnosis reads */
     int scaled_axis;            /* -1: none was timed */
     double scaled_ns, fixed_ns; /* NaN: not known */
-    /* Counters. launch * WS__NMETRIC + metric; in the spec's arena. */
+    /* Launch of the plan * WS__NMETRIC + metric; NULL: none. In the spec's
+     * arena. */
     double *counter;
-    size_t ncounted;      /* launches */
-    const char **counted; /* their entries, where the source tells them */
     const char *counters, *counters_why;
     uint32_t passes;
     unsigned arch;
-    struct ws__mix mix;
-    const char *mix_why; /* why there is none */
+    struct ws__sass_function mix; /* of the plan's entries together */
+    const char *mix_why;          /* why there is none */
 };
 
-/* Instructions of the binary, if there is a disassembler and an image. What is
- * missing is said in mix_why; errors are those of memory and of being
- * stopped. */
-int ws__profile_mix(struct ws__profiling *p);
+/* Counters of the device or of a file, as the options say. */
+int ws__profile_counters(struct ws__profiling *p);
+/* What the binary tells, if the device gives one: what its entries use, and
+ * their instructions, if there is a disassembler. Of several entries without a
+ * binary the driver's words count for none. What is missing is said in mix_why.
+ */
+int ws__profile_image(struct ws__profiling *p);
 /* Facts, diagnosis and all else as the public header has them. */
 int ws__profile_public(const struct ws__profiling *p, struct ws_profile *out);
 

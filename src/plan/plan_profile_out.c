@@ -73,20 +73,31 @@ static int put_floor(const struct ws__profiling *p, struct ws_profile *out)
     out->bytes_by = ws__roof_key(f->by_bytes);
     out->flops_by = ws__roof_key(f->by_flops);
     out->bytes_from = ws__roof_from(f->bytes_from);
+    out->cached_bytes = f->cached;
+    out->cached_from = ws__roof_from(f->cached_from);
     out->flops_from = ws__roof_from(f->flops_from);
+    out->launch_from = ws__roof_from(f->launch_from);
     out->partly = f->partly_known;
     out->roof = ws__arena_strdup(&p->spec->arena, p->roof.device);
+    out->roof_ns = p->roof.measured_ns;
     return out->roof ? 0 : WS_ENOMEM;
+}
+
+/* A driver that counts no registers says nothing by its other zeros. */
+static double resource(const struct ws__resources *r, uint32_t v)
+{
+    return r->registers || v ? (double)v : NAN;
 }
 
 static void put_resources(const struct ws__profiling *p, struct ws_profile *out)
 {
-    out->registers = p->res.registers;
-    out->spill_bytes = p->res.spill_bytes;
-    out->shared_bytes = p->res.shared_bytes;
-    out->private_bytes = p->res.private_bytes;
-    out->blocks_per_unit = p->occupancy.blocks;
-    out->limiter = ws__limiter_text(p->occupancy.limiter);
+    const struct ws__resources *r = &p->res;
+
+    out->registers = resource(r, r->registers);
+    out->spill_bytes = resource(r, r->spill_bytes);
+    out->shared_bytes = resource(r, r->shared_bytes);
+    out->private_bytes = resource(r, r->private_bytes);
+    out->main_launch = p->main_launch;
     out->mix_why = p->mix_why;
     out->scaled_ns = p->scaled_ns;
     out->fixed_ns = p->fixed_ns;
@@ -105,14 +116,15 @@ static struct ws_profile_value value_of(const double *fact, enum ws__fact f)
 static int put_mix(const struct ws__profiling *p, struct ws_profile *out)
 {
     struct ws_profile_value *v =
-        ws__arena_alloc(&p->spec->arena, WS__NMIX, sizeof(*v));
+        ws__arena_alloc(&p->spec->arena, WS__NSASS, sizeof(*v));
 
     if (!v)
         return WS_ENOMEM;
-    for (size_t i = 0; i < WS__NMIX && p->mix.total; i++)
+    for (size_t i = 0; i < WS__NSASS && p->mix.total; i++)
         v[out->nmix++] =
-            (struct ws_profile_value){ws__mix_key((enum ws__mix_class)i),
-                                      "instruction", "",
+            (struct ws_profile_value){ws__sass_key((enum ws__sass_class)i),
+                                      "instruction",
+                                      ws__sass_words((enum ws__sass_class)i),
                                       (double)p->mix.count[i]};
     out->mix = v;
     return 0;
@@ -133,24 +145,33 @@ static int put_facts(const struct ws__profiling *p, const double *fact,
     return 0;
 }
 
+static void put_use(const struct ws__profile_use *u,
+                    struct ws_profile_launch *l)
+{
+    l->registers = u->registers;
+    l->shared_bytes = u->shared_bytes;
+    l->local_bytes = u->local_bytes;
+    l->blocks_per_unit = or_nan(u->occupancy.blocks);
+    l->occupancy = or_nan(u->occupancy.share);
+    l->waves = or_nan(u->occupancy.waves);
+    l->limiter = ws__limiter_text(u->occupancy.limiter);
+}
+
 static int put_launch(const struct ws__profiling *p, size_t i,
                       struct ws_profile_launch *l)
 {
-    bool ours = !strcmp(p->counters, "cupti");
-    const struct ws__plan_launch *from =
-        i < p->plan.nlaunch && (ours || !p->counter) ? &p->plan.launch[i]
-                                                     : NULL;
+    const struct ws__plan_launch *from = &p->plan.launch[i];
     struct ws_profile_value *v =
         ws__arena_alloc(&p->spec->arena, WS__NMETRIC, sizeof(*v));
 
-    l->entry = ws__arena_strdup(&p->spec->arena,
-                                from ? ws__plan_entry(from) : p->counted[i]);
+    l->entry = ws__arena_strdup(&p->spec->arena, ws__plan_entry(from));
     if (!v || !l->entry)
         return WS_ENOMEM;
-    for (int d = 0; d < 3 && from; d++) {
+    for (int d = 0; d < 3; d++) {
         l->grid[d] = from->grid[d];
         l->block[d] = from->block[d];
     }
+    put_use(&p->use[i], l);
     for (size_t m = 0; m < WS__NMETRIC && p->counter; m++) {
         enum ws__metric metric = (enum ws__metric)m;
         const char *name = ws__metric_name(metric, p->arch);
@@ -166,19 +187,34 @@ static int put_launch(const struct ws__profiling *p, size_t i,
 
 static int put_launches(const struct ws__profiling *p, struct ws_profile *out)
 {
-    size_t n = p->counter ? p->ncounted : p->plan.nlaunch;
     struct ws_profile_launch *l =
-        ws__arena_alloc(&p->spec->arena, n + 1, sizeof(*l));
+        ws__arena_alloc(&p->spec->arena, p->plan.nlaunch, sizeof(*l));
 
     if (!l)
         return WS_ENOMEM;
     out->launch = l;
-    for (; out->nlaunch < n; out->nlaunch++)
+    for (; out->nlaunch < p->plan.nlaunch; out->nlaunch++)
         WS_TRY(put_launch(p, out->nlaunch, &l[out->nlaunch]));
     return 0;
 }
 
-static int put_finding(const struct ws__profiling *p, const double *fact,
+/* What a transformation should move, as it is now: a counter, or the time. */
+static struct ws_profile_value moved(const struct ws__profiling *p,
+                                     const struct ws__subject *s,
+                                     const double *fact, const char *key)
+{
+    enum ws__metric m = ws__metric_find(key);
+    enum ws__fact f = ws__fact_find(key);
+    const char *name = ws__metric_name(m, p->arch);
+
+    if (f < WS__NFACT)
+        return value_of(fact, f);
+    return (struct ws_profile_value){key, ws__metric_unit(m), name ? name : "",
+                                     ws__subject_counter(s, m)};
+}
+
+static int put_finding(const struct ws__profiling *p,
+                       const struct ws__subject *s, const double *fact,
                        const struct ws__finding *from,
                        struct ws_profile_finding *to)
 {
@@ -201,11 +237,13 @@ static int put_finding(const struct ws__profiling *p, const double *fact,
         m[to->nmove++] =
             (struct ws_profile_move){r->move[i].id,
                                      ws__move_name(r->move[i].id),
-                                     r->move[i].metric, r->move[i].up};
+                                     r->move[i].up,
+                                     moved(p, s, fact, r->move[i].metric)};
     return 0;
 }
 
-static int put_diagnosis(const struct ws__profiling *p, const double *fact,
+static int put_diagnosis(const struct ws__profiling *p,
+                         const struct ws__subject *subject, const double *fact,
                          struct ws_profile *out)
 {
     struct ws__arena *a = &p->spec->arena;
@@ -224,11 +262,13 @@ static int put_diagnosis(const struct ws__profiling *p, const double *fact,
     out->bound = ws__bound_key(d->bound);
     out->bound_text = ws__bound_text(d->bound);
     for (size_t i = 0; i < d->nfinding; i++)
-        WS_TRY(put_finding(p, fact, &d->finding[i], &f[i]));
+        WS_TRY(put_finding(p, subject, fact, &d->finding[i], &f[i]));
     for (size_t i = 0; i < d->nblind; i++)
         b[i] = (struct ws_profile_blind){d->blind[i].rule->key,
                                          d->blind[i].rule->text,
-                                         ws__fact_key(d->blind[i].fact)};
+                                         ws__fact_key(d->blind[i].fact),
+                                         ws__needs_text(
+                                             ws__fact_needs(d->blind[i].fact))};
     for (size_t i = 0; i < d->nstall; i++)
         s[i] = value_of(fact, d->stall[i]);
     out->finding = f;
@@ -246,12 +286,13 @@ int ws__profile_public(const struct ws__profiling *p, struct ws_profile *out)
     const struct ws__subject s = {.floor = &p->floor,
                                   .roof = &p->roof,
                                   .res = &p->res,
-                                  .occupancy = &p->occupancy,
+                                  .occupancy =
+                                      &p->use[p->main_launch].occupancy,
                                   .mix = &p->mix,
                                   .time_ns = p->time.median,
                                   .fixed_ns = p->fixed_ns,
                                   .counter = p->counter,
-                                  .nlaunch = p->ncounted};
+                                  .nlaunch = p->plan.nlaunch};
     double fact[WS__NFACT];
 
     WS_TRY(put_names(p, out));
@@ -271,5 +312,5 @@ int ws__profile_public(const struct ws__profiling *p, struct ws_profile *out)
     WS_TRY(put_mix(p, out));
     WS_TRY(put_facts(p, fact, out));
     WS_TRY(put_launches(p, out));
-    return put_diagnosis(p, fact, out);
+    return put_diagnosis(p, &s, fact, out);
 }

@@ -16,8 +16,10 @@
 
 static const struct row {
     const char *key, *unit, *about;
+    enum ws__needs needs;
 } ROWS[WS__NFACT] = {
-#define WS_X(name, key, unit, about) {key, unit, about},
+#define WS_X(name, key, unit, needs, about)                                    \
+    {key, unit, about, WS__NEEDS_##needs},
     WS__FACT_MAP(WS_X)
 #undef WS_X
 };
@@ -37,6 +39,30 @@ const char *ws__fact_about(enum ws__fact f)
     return ROWS[f].about;
 }
 
+enum ws__needs ws__fact_needs(enum ws__fact f)
+{
+    return ROWS[f].needs;
+}
+
+enum ws__fact ws__fact_find(const char *key)
+{
+    for (size_t i = 0; i < WS__NFACT; i++)
+        if (!strcmp(ROWS[i].key, key))
+            return (enum ws__fact)i;
+    return WS__NFACT;
+}
+
+const char *ws__needs_text(enum ws__needs n)
+{
+    static const char *const text[] = {
+#define WS_X(name, text) [WS__NEEDS_##name] = text,
+        WS__NEEDS_MAP(WS_X)
+#undef WS_X
+    };
+
+    return text[n];
+}
+
 /* Does the metric count, so that those of several launches add up? */
 static bool adds_up(enum ws__metric m)
 {
@@ -54,7 +80,7 @@ static bool adds_up(enum ws__metric m)
     return true;
 }
 
-static double all_launches(const struct ws__subject *s, enum ws__metric m)
+double ws__subject_counter(const struct ws__subject *s, enum ws__metric m)
 {
     double sum = 0, time = 0;
 
@@ -88,11 +114,14 @@ static void from_floor(const struct ws__subject *s, double *f)
     const struct ws__floor *o = s->floor;
 
     f[WS__F_TIME] = s->time_ns > 0 ? s->time_ns : NAN;
+    if (s->nlaunch)
+        f[WS__F_LAUNCHES] = (double)s->nlaunch;
     if (s->time_ns > 0 && !isnan(s->fixed_ns))
         f[WS__F_FIXED_SHARE] = s->fixed_ns / s->time_ns;
     if (!o)
         return;
     f[WS__F_WANTS_TENSOR] = o->tensor;
+    f[WS__F_WANTS_DOUBLE] = o->f64;
     if (o->ns > 0)
         f[WS__F_FLOOR] = o->ns;
     f[WS__F_GAP] = f[WS__F_TIME] / f[WS__F_FLOOR];
@@ -100,8 +129,24 @@ static void from_floor(const struct ws__subject *s, double *f)
         f[WS__F_MEMORY_SHARE] = o->bytes_ns / f[WS__F_TIME];
     if (o->flops_ns > 0)
         f[WS__F_COMPUTE_SHARE] = o->flops_ns / f[WS__F_TIME];
+    /* Launches one after the other overlap, empty ones alone do not. */
     if (o->launch_ns > 0)
-        f[WS__F_LAUNCH_SHARE] = o->launch_ns / f[WS__F_TIME];
+        f[WS__F_LAUNCH_SHARE] = fmin(o->launch_ns / f[WS__F_TIME], 1);
+}
+
+/* Instructions as written: how often each runs is not known. */
+static void from_code(const struct ws__sass_function *code, double *f)
+{
+    const uint32_t *n = code->count;
+    double narrow = (double)n[WS__SASS_FP32_FMA] + n[WS__SASS_FP32_ADD] +
+                    n[WS__SASS_FP32_MUL] + n[WS__SASS_HALF];
+
+    /* That there are none says nothing where the device has none. */
+    if (n[WS__SASS_TENSOR_WIDE] > 0)
+        f[WS__F_USES_WIDE] = 1;
+    f[WS__F_USES_TENSOR] =
+        n[WS__SASS_TENSOR_WIDE] > 0 || n[WS__SASS_TENSOR] > 0;
+    f[WS__F_DOUBLE_SHARE] = over(n[WS__SASS_FP64], n[WS__SASS_FP64] + narrow);
 }
 
 static void from_build(const struct ws__subject *s, double *f)
@@ -120,13 +165,8 @@ static void from_build(const struct ws__subject *s, double *f)
             f[WS__F_TAIL_LOSS] = o->tail;
         }
     }
-    if (s->mix && s->mix->total) {
-        /* That there are none says nothing where the device has none. */
-        if (s->mix->count[WS__MIX_WIDE_MMA] > 0)
-            f[WS__F_USES_WIDE] = 1;
-        f[WS__F_USES_TENSOR] = s->mix->count[WS__MIX_WIDE_MMA] > 0 ||
-                               s->mix->count[WS__MIX_MMA] > 0;
-    }
+    if (s->mix && s->mix->total)
+        from_code(s->mix, f);
 }
 
 /* Device memory: bytes of the counters over the time that they were counted
@@ -170,14 +210,29 @@ static void shared_facts(const double *c, double *f)
     f[WS__F_LOCAL_SHARE] = over(local, local + global);
 }
 
+/* Of single threads' instructions, as often as they ran. */
+static double double_share(const double *c)
+{
+    double wide = c[WS__M_DADD] + c[WS__M_DMUL] + c[WS__M_DFMA];
+    double narrow = c[WS__M_FADD] + c[WS__M_FMUL] + c[WS__M_FFMA] +
+                    c[WS__M_HADD] + c[WS__M_HMUL] + c[WS__M_HFMA];
+
+    return over(wide, wide + narrow);
+}
+
 static void unit_facts(const double *c, double *f)
 {
+    double wide = double_share(c);
+
+    if (!isnan(wide))
+        f[WS__F_DOUBLE_SHARE] = wide;
     f[WS__F_TENSOR_BUSY] = c[WS__M_TENSOR_PCT] / 100;
     f[WS__F_FMA_BUSY] = c[WS__M_FMA_PCT] / 100;
     f[WS__F_XU_BUSY] = c[WS__M_XU_PCT] / 100;
     f[WS__F_LSU_BUSY] = c[WS__M_LSU_PCT] / 100;
-    f[WS__F_BUSIEST] = larger(larger(f[WS__F_DRAM_BUSY], f[WS__F_TENSOR_BUSY]),
-                              f[WS__F_FMA_BUSY]);
+    f[WS__F_FP64_BUSY] = c[WS__M_FP64_PCT] / 100;
+    for (size_t i = WS__F_DRAM_BUSY; i < WS__F_BUSIEST; i++)
+        f[WS__F_BUSIEST] = larger(f[WS__F_BUSIEST], f[i]);
     f[WS__F_LANES] = c[WS__M_LANES] / LANES;
     f[WS__F_OCCUPIED] = c[WS__M_WARPS_PCT] / 100;
     f[WS__F_ISSUE] = c[WS__M_ISSUE_PCT] / 100;
@@ -198,6 +253,8 @@ static void unit_facts(const double *c, double *f)
             over(c[WS__M_STALL_FIRST + i], c[WS__M_LATENCY]);
 }
 
+_Static_assert(WS__F_BUSIEST - WS__F_DRAM_BUSY == 5,
+               "memory and units stand before the busiest of them");
 _Static_assert(WS__F_SELECTED - WS__F_STALL_FIRST + 1 == WS__NSTALL,
                "a fact for each stall");
 
@@ -208,7 +265,7 @@ void ws__facts_make(const struct ws__subject *s, double out[WS__NFACT])
     for (size_t i = 0; i < WS__NFACT; i++)
         out[i] = NAN;
     for (size_t m = 0; m < WS__NMETRIC; m++)
-        counter[m] = all_launches(s, (enum ws__metric)m);
+        counter[m] = ws__subject_counter(s, (enum ws__metric)m);
     from_floor(s, out);
     from_build(s, out);
     if (!s->counter)

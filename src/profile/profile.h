@@ -16,82 +16,142 @@
 
 #include "core/floor.h"
 #include "profile/metrics.h"
+#include "profile/sass.h"
 #include "wave/wave.h"
 
 /* ---- facts ----------------------------------------------------------------
  */
 
-/* Id, key, unit, what it is. Shares lie within 0 and 1. */
+/* What must be there to know a fact. */
+#define WS__NEEDS_MAP(X)                                                       \
+    X(PLAN, "nothing")                                                         \
+    X(TIMES, "times")                                                          \
+    X(CEILINGS, "ceilings of the device ('wavesmith roof' measures them)")     \
+    X(COUNTERS, "counters")                                                    \
+    X(RESOURCES, "what a compiler says of registers and blocks")               \
+    X(CODE, "counters, or a disassembler")                                     \
+    X(SIZES, "another size that was timed")
+enum ws__needs {
+#define WS_X(name, text) WS__NEEDS_##name,
+    WS__NEEDS_MAP(WS_X)
+#undef WS_X
+        WS__NNEEDS
+};
+const char *ws__needs_text(enum ws__needs n);
+
+/* Id, key, unit, needs, what it is. Shares lie within 0 and 1. */
 #define WS__FACT_MAP(X)                                                        \
-    X(TIME, "time", "ns", "measured time of the launches")                     \
-    X(FLOOR, "floor", "ns", "least time on this device")                       \
-    X(GAP, "gap", "x", "time over the floor")                                  \
-    X(MEMORY_SHARE, "memory_share", "share", "of the time, moving the bytes")  \
-    X(COMPUTE_SHARE, "compute_share", "share", "of the time, the operations")  \
-    X(LAUNCH_SHARE, "launch_share", "share", "of the time, empty launches")    \
-    X(FIXED_SHARE, "fixed_share", "share",                                     \
-      "of the time, what a smaller workload costs as well")                    \
-    X(WASTE, "waste", "x", "device memory traffic over the floor's bytes")     \
-    X(DRAM_BUSY, "dram_busy", "share", "of what device memory reaches")        \
-    X(TENSOR_BUSY, "tensor_busy", "share", "of the matrix units' cycles")      \
-    X(FMA_BUSY, "fma_busy", "share", "of the float32 units' cycles")           \
-    X(BUSIEST, "busiest", "share", "the busiest of memory and units")          \
-    X(XU_BUSY, "xu_busy", "share", "of the special function units' cycles")    \
-    X(LSU_BUSY, "lsu_busy", "share", "of the load and store units' cycles")    \
-    X(LOAD_USED, "load_used", "share", "of the sectors that loads fetch")      \
-    X(LOAD_SECTORS, "load_sectors", "sector", "fetched by a load of a warp")   \
-    X(STORE_USED, "store_used", "share", "of the sectors that stores touch")   \
-    X(STORE_SECTORS, "store_sectors", "sector", "touched by a warp's store")   \
-    X(L2_HIT, "l2_hit", "share", "of sectors found in the last cache")         \
-    X(L1_HIT, "l1_hit", "share", "of sectors found in the first cache")        \
-    X(CONFLICTS, "conflicts", "share", "of shared memory's cycles")            \
-    X(SHARED_USED, "shared_used", "share", "of the bytes shared memory moves") \
-    X(SPILL_BYTES, "spill_bytes", "byte", "that a thread spills")              \
-    X(SPILL_RATE, "spill_rate", "share", "of instructions, on local memory")   \
-    X(LOCAL_SHARE, "local_share", "share", "of first-cache sectors, local")    \
-    X(ATOMIC_SHARE, "atomic_share", "share", "of cache traffic, atomics")      \
-    X(LANES, "lanes", "share", "of a warp's lanes that work")                  \
-    X(OCCUPANCY, "occupancy", "share", "of warps that a unit can hold")        \
-    X(OCCUPIED, "occupied", "share", "of warps that were there on average")    \
-    X(LIMITER, "limiter", "",                                                  \
-      "1 registers, 2 shared memory, 3 threads, "                              \
-      "4 blocks")                                                              \
-    X(WAVES, "waves", "x", "blocks over what the device holds at once")        \
-    X(TAIL_LOSS, "tail_loss", "share", "of the last wave that is empty")       \
-    X(IMBALANCE, "imbalance", "share", "of cycles in which units are idle")    \
-    X(ISSUE, "issue", "share", "of cycles in which an instruction starts")     \
-    X(ELIGIBLE, "eligible", "warp", "ready in a cycle, of a scheduler")        \
-    X(ACTIVE, "active", "warp", "there in a cycle, of a scheduler")            \
-    X(WANTS_TENSOR, "wants_tensor", "", "1: the op suits matrix units")        \
-    X(USES_TENSOR, "uses_tensor", "", "1: the kernel uses matrix units")       \
-    X(USES_WIDE, "uses_wide", "", "1: in the widest way of the device")        \
+    X(TIME, "time", "ns", TIMES, "measured time of the launches")              \
+    X(FLOOR, "floor", "ns", CEILINGS, "least time on this device")             \
+    X(GAP, "gap", "x", CEILINGS, "time over the floor")                        \
+    X(MEMORY_SHARE, "memory_share", "share", CEILINGS,                         \
+      "of the time, moving the bytes")                                         \
+    X(COMPUTE_SHARE, "compute_share", "share", CEILINGS,                       \
+      "of the time, the operations")                                           \
+    X(LAUNCH_SHARE, "launch_share", "share", CEILINGS,                         \
+      "of the time, empty launches")                                           \
+    X(LAUNCHES, "launches", "launch", PLAN, "of the kernel")                   \
+    X(FIXED_SHARE, "fixed_share", "share", SIZES,                              \
+      "of the time, what another size costs as well")                          \
+    X(WASTE, "waste", "x", COUNTERS,                                           \
+      "device memory traffic over the floor's bytes")                          \
+    X(DRAM_BUSY, "dram_busy", "share", COUNTERS,                               \
+      "of what device memory reaches")                                         \
+    X(TENSOR_BUSY, "tensor_busy", "share", COUNTERS,                           \
+      "of the matrix units' cycles")                                           \
+    X(FMA_BUSY, "fma_busy", "share", COUNTERS, "of the float32 units' cycles") \
+    X(FP64_BUSY, "fp64_busy", "share", COUNTERS,                               \
+      "of the float64 units' cycles")                                          \
+    X(XU_BUSY, "xu_busy", "share", COUNTERS,                                   \
+      "of the special function units' cycles")                                 \
+    X(BUSIEST, "busiest", "share", COUNTERS,                                   \
+      "the busiest of memory and units")                                       \
+    X(LSU_BUSY, "lsu_busy", "share", COUNTERS,                                 \
+      "of the load and store units' cycles")                                   \
+    X(LOAD_USED, "load_used", "share", COUNTERS,                               \
+      "of the sectors that loads fetch")                                       \
+    X(LOAD_SECTORS, "load_sectors", "sector", COUNTERS,                        \
+      "fetched by a load of a warp")                                           \
+    X(STORE_USED, "store_used", "share", COUNTERS,                             \
+      "of the sectors that stores touch")                                      \
+    X(STORE_SECTORS, "store_sectors", "sector", COUNTERS,                      \
+      "touched by a warp's store")                                             \
+    X(L2_HIT, "l2_hit", "share", COUNTERS,                                     \
+      "of sectors found in the last cache")                                    \
+    X(L1_HIT, "l1_hit", "share", COUNTERS,                                     \
+      "of sectors found in the first cache")                                   \
+    X(CONFLICTS, "conflicts", "share", COUNTERS, "of shared memory's cycles")  \
+    X(SHARED_USED, "shared_used", "share", COUNTERS,                           \
+      "of the bytes shared memory moves")                                      \
+    X(SPILL_BYTES, "spill_bytes", "byte", RESOURCES, "that a thread spills")   \
+    X(SPILL_RATE, "spill_rate", "share", COUNTERS,                             \
+      "of instructions, on local memory")                                      \
+    X(LOCAL_SHARE, "local_share", "share", COUNTERS,                           \
+      "of first-cache sectors, local")                                         \
+    X(ATOMIC_SHARE, "atomic_share", "share", COUNTERS,                         \
+      "of cache traffic, atomics")                                             \
+    X(LANES, "lanes", "share", COUNTERS, "of a warp's lanes that work")        \
+    X(OCCUPANCY, "occupancy", "share", RESOURCES,                              \
+      "of warps that a unit can hold")                                         \
+    X(OCCUPIED, "occupied", "share", COUNTERS,                                 \
+      "of warps that were there on average")                                   \
+    X(LIMITER, "limiter", "", RESOURCES,                                       \
+      "1 registers, 2 shared memory, 3 threads, 4 blocks")                     \
+    X(WAVES, "waves", "x", RESOURCES,                                          \
+      "blocks over what the device holds at once")                             \
+    X(TAIL_LOSS, "tail_loss", "share", RESOURCES,                              \
+      "of the last wave that is empty")                                        \
+    X(IMBALANCE, "imbalance", "share", COUNTERS,                               \
+      "of cycles in which units are idle")                                     \
+    X(ISSUE, "issue", "share", COUNTERS,                                       \
+      "of cycles in which an instruction starts")                              \
+    X(ELIGIBLE, "eligible", "warp", COUNTERS,                                  \
+      "ready in a cycle, of a scheduler")                                      \
+    X(ACTIVE, "active", "warp", COUNTERS, "there in a cycle, of a scheduler")  \
+    X(WANTS_TENSOR, "wants_tensor", "", PLAN, "1: the op suits matrix units")  \
+    X(USES_TENSOR, "uses_tensor", "", CODE, "1: the kernel uses matrix units") \
+    X(USES_WIDE, "uses_wide", "", CODE, "1: in the widest way of the device")  \
+    X(WANTS_DOUBLE, "wants_double", "", PLAN,                                  \
+      "1: the op has a float64 or sums in it")                                 \
+    X(DOUBLE_SHARE, "double_share", "share", CODE,                             \
+      "of float instructions, float64 ones")                                   \
     WS__FACT_STALLS(X)
 
 #define WS__FACT_STALLS(X)                                                     \
-    X(LONG_SCOREBOARD, "long_scoreboard", "share", "waits for memory")         \
-    X(SHORT_SCOREBOARD, "short_scoreboard", "share",                           \
-      "waits for shared memory"                                                \
-      " or special functions")                                                 \
-    X(MIO_THROTTLE, "mio_throttle", "share", "queue of shared memory is full") \
-    X(LG_THROTTLE, "lg_throttle", "share", "queue of global memory is full")   \
-    X(TEX_THROTTLE, "tex_throttle", "share", "queue of textures is full")      \
-    X(MATH_PIPE_THROTTLE, "math_pipe_throttle", "share", "a unit is busy")     \
-    X(WAIT, "wait", "share", "fixed latency of the instruction before")        \
-    X(BARRIER, "barrier", "share", "waits for other warps of the block")       \
-    X(MEMBAR, "membar", "share", "waits at a memory fence")                    \
-    X(BRANCH_RESOLVING, "branch_resolving", "share", "waits for a branch")     \
-    X(NO_INSTRUCTION, "no_instruction", "share", "waits for instructions")     \
-    X(IMC_MISS, "imc_miss", "share", "waits for constants")                    \
-    X(DRAIN, "drain", "share", "waits for stores at its end")                  \
-    X(DISPATCH_STALL, "dispatch_stall", "share", "dispatch is held up")        \
-    X(SLEEPING, "sleeping", "share", "sleeps")                                 \
-    X(GMMA, "gmma", "share", "waits for matrix units")                         \
-    X(MISC, "misc", "share", "other")                                          \
-    X(NOT_SELECTED, "not_selected", "share", "another warp was chosen")        \
-    X(SELECTED, "selected", "share", "its instruction started")
+    X(LONG_SCOREBOARD, "long_scoreboard", "share", COUNTERS,                   \
+      "waits for memory")                                                      \
+    X(SHORT_SCOREBOARD, "short_scoreboard", "share", COUNTERS,                 \
+      "waits for shared memory or special functions")                          \
+    X(MIO_THROTTLE, "mio_throttle", "share", COUNTERS,                         \
+      "queue of shared memory is full")                                        \
+    X(LG_THROTTLE, "lg_throttle", "share", COUNTERS,                           \
+      "queue of global memory is full")                                        \
+    X(TEX_THROTTLE, "tex_throttle", "share", COUNTERS,                         \
+      "queue of textures is full")                                             \
+    X(MATH_PIPE_THROTTLE, "math_pipe_throttle", "share", COUNTERS,             \
+      "a unit is busy")                                                        \
+    X(WAIT, "wait", "share", COUNTERS,                                         \
+      "fixed latency of the instruction before")                               \
+    X(BARRIER, "barrier", "share", COUNTERS,                                   \
+      "waits for other warps of the block")                                    \
+    X(MEMBAR, "membar", "share", COUNTERS, "waits at a memory fence")          \
+    X(BRANCH_RESOLVING, "branch_resolving", "share", COUNTERS,                 \
+      "waits for a branch")                                                    \
+    X(NO_INSTRUCTION, "no_instruction", "share", COUNTERS,                     \
+      "waits for instructions")                                                \
+    X(IMC_MISS, "imc_miss", "share", COUNTERS, "waits for constants")          \
+    X(DRAIN, "drain", "share", COUNTERS, "waits for stores at its end")        \
+    X(DISPATCH_STALL, "dispatch_stall", "share", COUNTERS,                     \
+      "dispatch is held up")                                                   \
+    X(SLEEPING, "sleeping", "share", COUNTERS, "sleeps")                       \
+    X(GMMA, "gmma", "share", COUNTERS, "waits for matrix units")               \
+    X(MISC, "misc", "share", COUNTERS, "other")                                \
+    X(NOT_SELECTED, "not_selected", "share", COUNTERS,                         \
+      "another warp was chosen")                                               \
+    X(SELECTED, "selected", "share", COUNTERS, "its instruction started")
 
 enum ws__fact {
-#define WS_X(name, key, unit, about) WS__F_##name,
+#define WS_X(name, key, unit, needs, about) WS__F_##name,
     WS__FACT_MAP(WS_X)
 #undef WS_X
         WS__NFACT
@@ -100,6 +160,9 @@ enum ws__fact {
 const char *ws__fact_key(enum ws__fact f);
 const char *ws__fact_unit(enum ws__fact f);
 const char *ws__fact_about(enum ws__fact f);
+enum ws__needs ws__fact_needs(enum ws__fact f);
+/* WS__NFACT: none of that key. */
+enum ws__fact ws__fact_find(const char *key);
 
 /* ---- the roof of a data sheet ----------------------------------------------
  */
@@ -108,8 +171,8 @@ const char *ws__fact_about(enum ws__fact f);
  * none (the model's guesses are no ceilings). */
 void ws__roof_of_sheet(const struct ws__identity *id, struct ws__roof *out);
 
-/* ---- occupancy
- * --------------------------------------------------------------- */
+/* ---- occupancy ------------------------------------------------------------
+ */
 
 /* What a unit holds; threads 0: not known. */
 struct ws__unit_limits {
@@ -143,66 +206,8 @@ void ws__occupancy_make(const struct ws__unit_limits *u, uint32_t registers,
                         uint64_t blocks, uint32_t told,
                         struct ws__occupancy *out);
 
-/* ---- instruction mix
- * ----------------------------------------------------------- */
-
-#define WS__MIX_MAP(X)                                                         \
-    X(WIDE_MMA, "wgmma", "HGMMA IGMMA QGMMA BGMMA")                            \
-    X(MMA, "mma", "HMMA IMMA QMMA DMMA BMMA")                                  \
-    X(FFMA, "ffma", "FFMA FFMA2")                                              \
-    X(FP32, "fp32", "FADD FMUL FADD2 FMUL2")                                   \
-    X(FP64, "fp64", "DFMA DADD DMUL")                                          \
-    X(HALF, "half", "HFMA2 HADD2 HMUL2")                                       \
-    X(SPECIAL, "special", "MUFU")                                              \
-    X(LDG_NARROW, "ldg8_16", "")                                               \
-    X(LDG_32, "ldg32", "")                                                     \
-    X(LDG_64, "ldg64", "")                                                     \
-    X(LDG_128, "ldg128", "")                                                   \
-    X(STG, "stg", "STG ST")                                                    \
-    X(LDS, "lds", "LDS LDSM")                                                  \
-    X(STS, "sts", "STS STSM")                                                  \
-    X(LOCAL, "local", "LDL STL")                                               \
-    X(ASYNC, "async_copy", "LDGSTS UBLKCP UTMALDG UTMASTG")                    \
-    X(ATOMIC, "atomic", "ATOM ATOMG ATOMS RED REDG REDUX UTMAREDG")            \
-    X(BARRIER, "barrier", "BAR SYNCS WARPSYNC")                                \
-    X(BRANCH, "branch", "BRA BRX JMP CALL")                                    \
-    X(OTHER, "other", "")
-
-enum ws__mix_class {
-#define WS_X(name, key, words) WS__MIX_##name,
-    WS__MIX_MAP(WS_X)
-#undef WS_X
-        WS__NMIX
-};
-const char *ws__mix_key(enum ws__mix_class m);
-struct ws__mix {
-    uint64_t total, count[WS__NMIX]; /* as written, not as often as run */
-    uint64_t functions;
-};
-/* Counts instructions in what `cuobjdump -sass` or `nvdisasm` wrote; `entry`
- * NULL: of all functions. WS_ESPEC: nothing in it looks like an instruction. */
-int ws__mix_parse(struct ws_ctx *ctx, const char *text, size_t n,
-                  const char *entry, struct ws__mix *out);
-
-/* ---- import of ncu
- * ------------------------------------------------------------ */
-
-struct ws__ncu_launch {
-    const char *kernel;
-    double value[WS__NMETRIC]; /* NaN: missing */
-};
-struct ws__ncu {
-    struct ws__ncu_launch *launch;
-    size_t nlaunch;
-    size_t known, unknown; /* columns: metrics of metrics.h, others */
-};
-/* What `ncu --csv --page raw` wrote, `file` as messages call it. Everything is
- * in the arena. WS_ESPEC with file and line. */
-int ws__ncu_parse(struct ws_ctx *ctx, struct ws__arena *a, const char *file,
-                  const char *text, size_t n, struct ws__ncu *out);
-
-/* ---- diagnosis
- * ------------------------------------------------------------------ */
+/* ---- diagnosis ------------------------------------------------------------
+ */
 
 /* What is known of a kernel on a workload. */
 struct ws__subject {
@@ -210,15 +215,16 @@ struct ws__subject {
     const struct ws__roof *roof;
     const struct ws__resources *res;
     const struct ws__occupancy *occupancy;
-    const struct ws__mix *mix; /* NULL: no disassembler, or no image */
-    double time_ns;            /* 0: not timed */
-    double fixed_ns;           /* of it, whatever the size; NaN: not known */
+    const struct ws__sass_function *mix; /* NULL or empty: not known */
+    double time_ns;                      /* 0: not timed */
+    double fixed_ns; /* of it, whatever the size; NaN: not known */
     /* Counters of launch * WS__NMETRIC + metric; NULL: none. */
     const double *counter;
-    size_t nlaunch;
+    size_t nlaunch; /* 0: not known */
 };
-/* Counters of several launches: counts are summed, rates weighted with the
- * launches' times. A launch without a metric makes it missing. */
+/* A metric over all launches: counts are summed, rates weighted with the
+ * launches' times. NaN: missing in one of them. */
+double ws__subject_counter(const struct ws__subject *s, enum ws__metric m);
 void ws__facts_make(const struct ws__subject *s, double out[WS__NFACT]);
 
 /* Id, key, text. */

@@ -44,9 +44,16 @@ const struct ws__rule ws__rules[] = {
      TESTS(T(LE, GAP, 1.05)), SHOW(WS__F_MEMORY_SHARE, WS__F_COMPUTE_SHARE)},
 
     {"launch", "half of the time or more is the cost of launching",
-     WS__BOUND_LAUNCH, false, TESTS(T(GE, LAUNCH_SHARE, .5)),
+     WS__BOUND_LAUNCH, false,
+     TESTS(T(GE, LAUNCH_SHARE, .5), MAYBE(GT, LAUNCHES, 1)),
      SHOW(WS__F_FIXED_SHARE), MOVES(DOWN(40, "time"), DOWN(24, "time"))},
-    {"fixed", "a smaller workload takes nearly as long: the cost is fixed",
+    {"one_launch",
+     "half of the time or more is the cost of one launch: less work would "
+     "hardly be faster, more in one launch would",
+     WS__BOUND_LAUNCH, false,
+     TESTS(T(GE, LAUNCH_SHARE, .5), T(EQ, LAUNCHES, 1)), SHOW(WS__F_FLOOR),
+     MOVES(DOWN(24, "time"))},
+    {"fixed", "another size takes nearly as long: the cost is fixed",
      WS__BOUND_LAUNCH, false,
      TESTS(T(GE, FIXED_SHARE, .7), MAYBE(LT, BUSIEST, .6),
            MAYBE(LT, LAUNCH_SHARE, .5)),
@@ -90,6 +97,13 @@ const struct ws__rule ws__rules[] = {
      MOVES(DOWN(10, "dram_read"), DOWN(28, "dram_read"), DOWN(35, "dram_read"),
            DOWN(24, "dram_read"))},
 
+    {"fp64",
+     "computes in float64, though the op has none: a constant without an f, "
+     "or a function of doubles",
+     WS__BOUND_COMPUTE, false,
+     TESTS(T(GE, DOUBLE_SHARE, .1), T(EQ, WANTS_DOUBLE, 0), TO_WIN,
+           MAYBE(LT, DRAM_BUSY, .8)),
+     SHOW(WS__F_FP64_BUSY, WS__F_FMA_BUSY), MOVES(DOWN(42, "fp64_pct"))},
     {"no_tensor",
      "multiplies matrices on float32 units, and the device has matrix units",
      WS__BOUND_COMPUTE, false,
@@ -122,6 +136,9 @@ const struct ws__rule ws__rules[] = {
     {"special", "special function units are at 80 % or more", WS__BOUND_COMPUTE,
      false, TESTS(T(GE, XU_BUSY, .8)), SHOW(WS__F_MIO_THROTTLE),
      MOVES(DOWN(34, "xu_pct"))},
+    {"fp64_units", "float64 units are at 80 % or more", WS__BOUND_COMPUTE,
+     false, TESTS(T(GE, FP64_BUSY, .8)), SHOW(WS__F_DOUBLE_SHARE),
+     MOVES(DOWN(35, "dfma"), DOWN(42, "fp64_pct"))},
     {"narrow_mma",
      "takes the slower way to the matrix units, which the device has a wide "
      "one to",
@@ -258,6 +275,7 @@ static const char *const MOVE[] = {
     [39] = "shorter live ranges",
     [40] = "launch graph",
     [41] = "specialise for shapes",
+    [42] = "narrower arithmetic",
 };
 
 const char *ws__move_name(unsigned id)

@@ -83,8 +83,7 @@ static void occupancy(void **state)
     assert_true(o.blocks == 0 && o.share == 0 && !o.limiter && o.waves == 0);
 }
 
-/* ---- facts
- * ------------------------------------------------------------------- */
+/* ---- facts --------------------------------------------------------------- */
 
 static void missing_is_not_zero(void **state)
 {
@@ -101,13 +100,53 @@ static void missing_is_not_zero(void **state)
     s.nlaunch = 1;
     ws__facts_make(&s, f);
     for (size_t i = 0; i < WS__NFACT; i++)
-        assert_true(isnan(f[i]));
+        assert_true(i == WS__F_LAUNCHES ? f[i] == 1 : isnan(f[i]));
     counter[WS__M_DRAM_PCT] = 50;
+    counter[WS__M_XU_PCT] = 20;
     counter[WS__M_STALL_WAIT] = 3;
     counter[WS__M_LATENCY] = 12;
     ws__facts_make(&s, f);
     assert_true(f[WS__F_DRAM_BUSY] == .5 && f[WS__F_BUSIEST] == .5);
     assert_true(f[WS__F_WAIT] == .25 && isnan(f[WS__F_BARRIER]));
+    counter[WS__M_XU_PCT] = 70;
+    ws__facts_make(&s, f);
+    assert_true(f[WS__F_BUSIEST] == .7);
+    counter[WS__M_FP64_PCT] = 90;
+    ws__facts_make(&s, f);
+    assert_true(f[WS__F_BUSIEST] == .9);
+}
+
+/* Instructions as written, and as they were counted, which is more. */
+static void instructions(void **state)
+{
+    struct ws__sass_function code = {.total = 100};
+    struct ws__subject s = {.fixed_ns = NAN, .mix = &code, .nlaunch = 1};
+    double counter[WS__NMETRIC], f[WS__NFACT];
+
+    (void)state;
+    ws__facts_make(&s, f);
+    assert_true(f[WS__F_USES_TENSOR] == 0 && isnan(f[WS__F_USES_WIDE]));
+    assert_true(isnan(f[WS__F_DOUBLE_SHARE])); /* no arithmetic at all */
+    code.count[WS__SASS_FP64] = 10;
+    code.count[WS__SASS_FP32_FMA] = 20;
+    code.count[WS__SASS_HALF] = 10;
+    code.count[WS__SASS_TENSOR_WIDE] = 1;
+    ws__facts_make(&s, f);
+    assert_true(f[WS__F_USES_TENSOR] == 1 && f[WS__F_USES_WIDE] == 1);
+    assert_true(f[WS__F_DOUBLE_SHARE] == .25);
+    for (size_t i = 0; i < WS__NMETRIC; i++)
+        counter[i] = NAN;
+    s.counter = counter;
+    counter[WS__M_DADD] = counter[WS__M_DMUL] = counter[WS__M_FADD] = 0;
+    counter[WS__M_FMUL] = counter[WS__M_HADD] = counter[WS__M_HMUL] = 0;
+    counter[WS__M_HFMA] = 0;
+    counter[WS__M_DFMA] = 10;
+    counter[WS__M_FFMA] = 990;
+    ws__facts_make(&s, f);
+    assert_true(f[WS__F_DOUBLE_SHARE] == .01);
+    counter[WS__M_FFMA] = NAN; /* then the code tells */
+    ws__facts_make(&s, f);
+    assert_true(f[WS__F_DOUBLE_SHARE] == .25);
 }
 
 /* Counts add up, rates are weighted with time. */
@@ -137,8 +176,7 @@ static void several_launches(void **state)
     assert_true(isnan(f[WS__F_WASTE]));
 }
 
-/* ---- rules
- * -------------------------------------------------------------------- */
+/* ---- rules --------------------------------------------------------------- */
 
 struct known {
     enum ws__fact fact;
@@ -170,6 +208,12 @@ static void rules_find_faults(void **state)
     } c[] = {
         {"at_floor", WS__BOUND_FLOOR, {K(GAP, 1.02), K(LOAD_USED, .1)}},
         {"launch", WS__BOUND_LAUNCH, {K(GAP, 9), K(LAUNCH_SHARE, .8)}},
+        {"launch",
+         WS__BOUND_LAUNCH,
+         {K(GAP, 9), K(LAUNCH_SHARE, 1), K(LAUNCHES, 16)}},
+        {"one_launch",
+         WS__BOUND_LAUNCH,
+         {K(GAP, 9), K(LAUNCH_SHARE, .6), K(LAUNCHES, 1), K(WAVES, .3)}},
         {"fixed", WS__BOUND_LAUNCH, {K(FIXED_SHARE, .9)}},
         {"uncoalesced_loads",
          WS__BOUND_MEMORY,
@@ -187,6 +231,15 @@ static void rules_find_faults(void **state)
         {"no_tensor",
          WS__BOUND_COMPUTE,
          {K(WANTS_TENSOR, 1), K(USES_TENSOR, -1), K(GAP, 15), K(FMA_BUSY, .9)}},
+        {"fp64",
+         WS__BOUND_COMPUTE,
+         {K(DOUBLE_SHARE, .3), K(WANTS_DOUBLE, -1), K(GAP, 3),
+          K(FP64_BUSY, .9)}},
+        {"fp64_units",
+         WS__BOUND_COMPUTE,
+         {K(DOUBLE_SHARE, .9), K(WANTS_DOUBLE, 1), K(GAP, 1.2),
+          K(FP64_BUSY, .9)}},
+        {"special", WS__BOUND_COMPUTE, {K(XU_BUSY, .9), K(GAP, 1.2)}},
         {"dram", WS__BOUND_MEMORY, {K(DRAM_BUSY, .92), K(WASTE, 1.01)}},
         {"near_memory_floor", WS__BOUND_MEMORY, {K(MEMORY_SHARE, .9)}},
         {"tensor", WS__BOUND_COMPUTE, {K(TENSOR_BUSY, .9), K(GAP, 1.2)}},
@@ -245,6 +298,10 @@ static void rules_leave_others_alone(void **state)
         {"no_tensor", {K(WANTS_TENSOR, 1), K(USES_TENSOR, -1), K(GAP, 1.2)}},
         {"wait_memory", {K(LONG_SCOREBOARD, .7), K(ISSUE, .8)}},
         {"spills", {K(SPILL_BYTES, 8), K(LOCAL_SHARE, .001), K(GAP, 3)}},
+        {"fp64", {K(DOUBLE_SHARE, .9), K(WANTS_DOUBLE, 1), K(GAP, 3)}},
+        {"fp64", {K(DOUBLE_SHARE, .02), K(WANTS_DOUBLE, -1), K(GAP, 3)}},
+        {"launch", {K(LAUNCH_SHARE, .9), K(LAUNCHES, 1), K(GAP, 3)}},
+        {"one_launch", {K(LAUNCH_SHARE, .9), K(LAUNCHES, 2), K(GAP, 3)}},
     };
 
     (void)state;
@@ -308,10 +365,13 @@ static void table_is_sound(void **state)
         for (size_t j = 0; j < WS__RULE_MOVES && r->move[j].id; j++) {
             assert_non_null(ws__move_name(r->move[j].id));
             assert_true(ws__metric_find(r->move[j].metric) < WS__NMETRIC);
+            assert_string_equal(ws__metric_key(
+                                    ws__metric_find(r->move[j].metric)),
+                                r->move[j].metric);
         }
     }
     assert_null(ws__move_name(0));
-    assert_null(ws__move_name(42));
+    assert_null(ws__move_name(43));
 }
 
 int main(void)
@@ -321,6 +381,7 @@ int main(void)
         cmocka_unit_test(occupancy),
         cmocka_unit_test(missing_is_not_zero),
         cmocka_unit_test(several_launches),
+        cmocka_unit_test(instructions),
         cmocka_unit_test(rules_find_faults),
         cmocka_unit_test(rules_leave_others_alone),
         cmocka_unit_test(blind_without_counters),

@@ -23,7 +23,7 @@ void ws__csv_clear(struct ws__csv *c)
 {
     ws__buf_free(&c->line);
     ws__arena_free(&c->arena);
-    ws__free(c->ctx, c->cell);
+    ws__cells_free(c->ctx, &c->row);
 }
 
 static int more(struct ws__csv *c)
@@ -82,45 +82,18 @@ static int next_line(struct ws__csv *c)
     return 1;
 }
 
-/* Takes a quoted cell apart in place; *s is behind it then. */
-static int quoted_cell(struct ws__csv *c, char **s)
-{
-    char *from = *s + 1, *to = *s;
-
-    while (*from && (*from != '"' || from[1] == '"')) {
-        from += *from == '"';
-        *to++ = *from++;
-    }
-    if (*from != '"' || (from[1] && from[1] != ',')) {
-        ws__fail_at(c->ctx, WS_EPARSE, &c->loc, "a quote is not closed");
-        return ws__hint(c->ctx, "a quote inside of a cell is written "
-                                "twice; cells have no line breaks");
-    }
-    *to = '\0';
-    *s = from + 1;
-    return 0;
-}
-
 static int split(struct ws__csv *c)
 {
-    char *s = c->line.data + c->at;
+    int rc = ws__cells_cut(c->ctx, c->line.data + c->at, MAX_COLUMNS, &c->row);
 
-    c->ncell = 0;
-    for (bool last = false; !last;) {
-        if (c->ncell == MAX_COLUMNS)
-            return ws__fail_at(c->ctx, WS_ELIMIT, &c->loc,
-                               "more than %d columns", MAX_COLUMNS);
-        WS_TRY(ws__grow(c->ctx, (void **)&c->cell, &c->cap, c->ncell,
-                        sizeof(*c->cell)));
-        c->cell[c->ncell++] = s;
-        if (*s == '"')
-            WS_TRY(quoted_cell(c, &s));
-        else
-            s += strcspn(s, ",");
-        last = !*s;
-        *s++ = '\0';
-    }
-    return 0;
+    if (rc == WS_ELIMIT)
+        return ws__fail_at(c->ctx, WS_ELIMIT, &c->loc, "more than %d columns",
+                           MAX_COLUMNS);
+    if (rc != WS_EPARSE)
+        return rc;
+    ws__fail_at(c->ctx, WS_EPARSE, &c->loc, "a quote is not closed");
+    return ws__hint(c->ctx, "a quote inside of a cell is written twice; cells "
+                            "have no line breaks");
 }
 
 int ws__csv_names(struct ws__csv *c)
@@ -139,11 +112,11 @@ int ws__csv_names(struct ws__csv *c)
     if (!strncmp(c->line.data + c->at, "\xef\xbb\xbf", 3))
         c->at += 3;
     WS_TRY(split(c));
-    c->name = ws__arena_alloc(&c->arena, c->ncell, sizeof(*c->name));
+    c->name = ws__arena_alloc(&c->arena, c->row.n, sizeof(*c->name));
     if (!c->name)
         return WS_ENOMEM;
-    for (size_t i = 0; i < c->ncell; i++) {
-        c->name[i] = ws__arena_strdup(&c->arena, c->cell[i]);
+    for (size_t i = 0; i < c->row.n; i++) {
+        c->name[i] = ws__arena_strdup(&c->arena, c->row.cell[i]);
         if (!c->name[i])
             return WS_ENOMEM;
         c->ncolumn++;
@@ -161,19 +134,19 @@ int ws__csv_row(struct ws__csv *c)
     if (rc <= 0)
         return rc;
     WS_TRY(split(c));
-    if (c->ncell == c->ncolumn)
+    if (c->row.n == c->ncolumn)
         return 1;
     ws__fail_at(c->ctx, WS_EPARSE, &c->loc,
                 "%zu cells in a row, but %zu "
                 "columns",
-                c->ncell, c->ncolumn);
+                c->row.n, c->ncolumn);
     return ws__hint(c->ctx, "is the file cut off?");
 }
 
 int ws__csv_bad_cell(struct ws__csv *c, int column, const char *want)
 {
     ws__fail_at(c->ctx, WS_EPARSE, &c->loc, "'%.100s' in column '%s'",
-                c->cell[column], c->name[column]);
+                c->row.cell[column], c->name[column]);
     return ws__hint(c->ctx, "%s", want);
 }
 
@@ -259,7 +232,7 @@ static bool part_of(const char *text, int part, int64_t *out)
 bool ws__csv_axis_value(const struct ws__csv *c, const struct ws__axis *axis,
                         struct ws__csv_axis at, int64_t *out)
 {
-    const char *text = c->cell[at.column];
+    const char *text = c->row.cell[at.column];
 
     if (axis->kind == WS__AXIS_TYPE) {
         *out = (int64_t)ws__dtype_parse(text);

@@ -7,6 +7,7 @@
 #ifndef WS_CSV_H
 #define WS_CSV_H
 
+#include "core/cells.h"
 #include "spec/results_read.h"
 
 struct ws__csv {
@@ -16,9 +17,8 @@ struct ws__csv {
     struct ws__buf line; /* bytes read, from `at` on not yet used */
     size_t at, end;      /* the line at hand is line.data[at..end) */
     bool eof;
-    char **cell; /* of the line at hand */
-    size_t ncell, cap;
-    char **name; /* of the columns; in `arena` */
+    struct ws__cells row; /* of the line at hand */
+    char **name;          /* of the columns; in `arena` */
     size_t ncolumn;
     struct ws__arena arena;
 };

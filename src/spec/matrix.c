@@ -69,8 +69,9 @@ static int read_count(struct reading *r, int column, uint32_t *out)
 {
     int64_t v = 0;
 
-    if (column >= 0 && *r->csv.cell[column] &&
-        (!ws__integer_parse(r->csv.cell[column], &v) || v < 0 || v > INT32_MAX))
+    if (column >= 0 && *r->csv.row.cell[column] &&
+        (!ws__integer_parse(r->csv.row.cell[column], &v) || v < 0 ||
+         v > INT32_MAX))
         return ws__csv_bad_cell(&r->csv, column, "a whole number from 0 on");
     *out = (uint32_t)v;
     return 0;
@@ -113,10 +114,10 @@ static int find_shape(struct reading *r, const int64_t *axis, uint32_t *out)
     s = &m->shape[m->nshape];
     memset(s, 0, sizeof(*s));
     memcpy(s->axis, axis, bytes);
-    s->name =
-        ws__arena_strdup(&m->arena, r->name < 0 ? "" : r->csv.cell[r->name]);
-    s->group =
-        ws__arena_strdup(&m->arena, r->group < 0 ? "" : r->csv.cell[r->group]);
+    s->name = ws__arena_strdup(&m->arena,
+                               r->name < 0 ? "" : r->csv.row.cell[r->name]);
+    s->group = ws__arena_strdup(&m->arena,
+                                r->group < 0 ? "" : r->csv.row.cell[r->group]);
     if (!s->name || !s->group)
         return WS_ENOMEM;
     *out = (uint32_t)m->nshape++;
@@ -146,7 +147,7 @@ static int find_pass(struct reading *r, uint32_t *out)
     int64_t pass = 1;
     int at;
 
-    if (r->pass >= 0 && !ws__integer_parse(r->csv.cell[r->pass], &pass))
+    if (r->pass >= 0 && !ws__integer_parse(r->csv.row.cell[r->pass], &pass))
         return ws__csv_bad_cell(&r->csv, r->pass, "the number of a pass");
     at = ws__matrix_pass(m, pass);
     if (at < 0) {
@@ -168,17 +169,17 @@ static bool set_params(struct reading *r)
     r->rd.r.config.n = (uint16_t)k->nparam;
     for (size_t p = 0; p < k->nparam; p++)
         if (r->param[p] >= 0 &&
-            !ws__results_param(&r->rd, p, r->csv.cell[r->param[p]]))
+            !ws__results_param(&r->rd, p, r->csv.row.cell[r->param[p]]))
             return false;
     return true;
 }
 
 static int read_times(struct reading *r, struct row *row)
 {
-    WS_TRY(ws__csv_time(&r->csv, r->time, r->unit, r->csv.cell[r->time],
+    WS_TRY(ws__csv_time(&r->csv, r->time, r->unit, r->csv.row.cell[r->time],
                         &row->ns));
-    if (r->mhz >= 0 && *r->csv.cell[r->mhz] &&
-        (!ws__decimal_parse(r->csv.cell[r->mhz], &row->mhz) ||
+    if (r->mhz >= 0 && *r->csv.row.cell[r->mhz] &&
+        (!ws__decimal_parse(r->csv.row.cell[r->mhz], &row->mhz) ||
          !(row->mhz > 0) || row->mhz > 1e5))
         return ws__csv_bad_cell(&r->csv, r->mhz,
                                 "a clock is a number of MHz above 0");

@@ -255,7 +255,7 @@ static int read_header(struct csv *c)
 static bool selected(const struct csv *c)
 {
     for (size_t i = 0; i < c->nwhere; i++)
-        if (!ws__results_same(c->csv.cell[c->where[i].column],
+        if (!ws__results_same(c->csv.row.cell[c->where[i].column],
                               c->where[i].value))
             return false;
     return true;
@@ -308,7 +308,7 @@ static size_t set_params(struct csv *c)
 
     for (size_t p = 0; p < k->nparam; p++)
         if (c->param[p] >= 0 &&
-            !ws__results_param(c->rd, p, c->csv.cell[c->param[p]]))
+            !ws__results_param(c->rd, p, c->csv.row.cell[c->param[p]]))
             return p;
     return k->nparam;
 }
@@ -316,7 +316,7 @@ static size_t set_params(struct csv *c)
 /* 0 or an empty cell: it is not known. */
 static int read_build(struct csv *c)
 {
-    const char *text = c->csv.cell[c->build];
+    const char *text = c->csv.row.cell[c->build];
     double build;
 
     if (!*text)
@@ -333,7 +333,7 @@ static int read_build(struct csv *c)
 /* "12.5;12.7": the samples of one cell, also parted by spaces. */
 static int read_samples(struct csv *c)
 {
-    char *s = c->csv.cell[c->samples];
+    char *s = c->csv.row.cell[c->samples];
 
     for (s += strspn(s, "; "); *s; s += strspn(s, "; ")) {
         size_t n = strcspn(s, "; ");
@@ -355,8 +355,8 @@ static uint32_t read_fact(const struct csv *c, int column)
 {
     int64_t v;
 
-    return column >= 0 && ws__integer_parse(c->csv.cell[column], &v) && v > 0 &&
-                   v < 1 << 24
+    return column >= 0 && ws__integer_parse(c->csv.row.cell[column], &v) &&
+                   v > 0 && v < 1 << 24
                ? (uint32_t)v
                : 0;
 }
@@ -371,7 +371,7 @@ static int read_figures(struct csv *c)
     r->mhz = read_fact(c, c->mhz);
     r->verdict = WS__V_OK;
     if (c->status >= 0 &&
-        !ws__results_verdict(c->csv.cell[c->status], &r->verdict))
+        !ws__results_verdict(c->csv.row.cell[c->status], &r->verdict))
         return ws__csv_bad_cell(
             &c->csv, c->status,
             "known are ok and the failures that docs/formats.md "
@@ -380,14 +380,15 @@ static int read_figures(struct csv *c)
         WS_TRY(read_build(c));
     if (r->verdict != WS__V_OK) {
         r->reason =
-            c->csv.cell[c->reason >= 0 && *c->csv.cell[c->reason] ? c->reason
-                                                                  : c->status];
+            c->csv.row.cell[c->reason >= 0 && *c->csv.row.cell[c->reason]
+                                ? c->reason
+                                : c->status];
         return 0;
     }
     if (c->samples >= 0)
         WS_TRY(read_samples(c));
-    return ws__csv_time(&c->csv, c->time, c->time_unit, c->csv.cell[c->time],
-                        &r->figure_ns);
+    return ws__csv_time(&c->csv, c->time, c->time_unit,
+                        c->csv.row.cell[c->time], &r->figure_ns);
 }
 
 static void begin_row(struct csv *c)
@@ -413,7 +414,8 @@ static int read_row(struct csv *c)
     p = set_params(c);
     if (p < k->nparam)
         return ws__results_foreign(c->rd, "'%.100s' is no value of '%s'",
-                                   c->csv.cell[c->param[p]], k->param[p].name);
+                                   c->csv.row.cell[c->param[p]],
+                                   k->param[p].name);
     if (!find_workload(c))
         return ws__results_foreign(c->rd, "no workload has these axes");
     WS_TRY(read_figures(c));

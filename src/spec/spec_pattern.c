@@ -16,7 +16,7 @@
 
 #include "base/fs.h"
 #include "base/names.h"
-#include "spec/cubin.h"
+#include "core/cubin.h"
 #include "spec/parts.h"
 
 #include "base/banned.h"

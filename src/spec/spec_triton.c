@@ -13,7 +13,7 @@
 #include <dirent.h>
 
 #include "base/fs.h"
-#include "spec/cubin.h"
+#include "core/cubin.h"
 #include "spec/parts.h"
 
 #include "base/banned.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "spec/cubin.h"
+#include "core/cubin.h"
 #include "spec/spec.h"
 #include "spec/t_elf.h"
 

@@ -6,6 +6,7 @@
  */
 #include "base/t_base.h"
 
+#include <ftw.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -85,6 +86,94 @@ static void roofs(void **state)
     *strrchr(k.file, '/') = '\0';
     assert_int_equal(rmdir(k.file), 0);
     assert_int_equal(rmdir(k.dir), 0);
+}
+
+/* Measured, judged by a worker's reference, compared with ceilings that are
+ * kept, of the best config that a store knows. */
+struct profiled {
+    char dir[32], op[48];
+    const char *want; /* where its config is from */
+};
+
+static int profile(struct ws_ctx *ctx, void *user)
+{
+    struct ws_profile_opts o = {.size = sizeof(o),
+                                .device = "isolate:null:0",
+                                .workload = "small"};
+    struct profiled *k = user;
+    struct ws_spec *spec = NULL;
+    struct ws_profile p;
+    int rc;
+
+    ctx->data_dir = ws__strdup(ctx, k->dir);
+    if (!ctx->data_dir)
+        return WS_ENOMEM;
+    WS_TRY_DONE(ws_spec_open(ctx, k->op, NULL, &spec));
+    WS_TRY_DONE(ws_profile(spec, &o, &p));
+    assert_string_equal(p.verdict, "ok");
+    assert_string_equal(p.config_from, k->want);
+    assert_true(p.nfinding > 0 && p.nblind > 10);
+    assert_true(p.roof_ns > 0 && p.nlaunch == 1);
+done:
+    ws_spec_free(spec);
+    return rc;
+}
+
+static int drop(const char *path, const struct stat *st, int kind,
+                struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    return remove(path);
+}
+
+static void copy(struct ws_ctx *ctx, const struct profiled *k, const char *name)
+{
+    char from[128], to[128], *text;
+    size_t n;
+
+    snprintf(from, sizeof(from), "tests/data/timed/%s", name);
+    snprintf(to, sizeof(to), "%s/%s", k->op, name);
+    assert_int_equal(ws__fs_read(ctx, from, 1 << 16, &text, &n), 0);
+    assert_int_equal(ws__fs_write(ctx, to, text, n), 0);
+    ws__free(ctx, text);
+}
+
+static void profiles(void **state)
+{
+    static const char *const files[] = {"op.yaml", "kernels/steps.yaml",
+                                        "kernels/steps.null"};
+    struct ws_roof_opts ro = {.size = sizeof(ro),
+                              .device = "isolate:null:0",
+                              .quick = 1};
+    struct ws_tune_opts to = {.size = sizeof(to),
+                              .device = "isolate:null:0",
+                              .strategy = "grid",
+                              .budget_trials = 2};
+    struct profiled k = {.dir = "/tmp/t_public-XXXXXX", .want = "default"};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws_tune_result *r = NULL;
+    struct ws_spec *spec;
+    struct ws_roof roof;
+    char kernels[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(k.dir));
+    snprintf(k.op, sizeof(k.op), "%s/timed", k.dir);
+    snprintf(kernels, sizeof(kernels), "%s/kernels", k.op);
+    assert_int_equal(ws__fs_mkdirs(ctx, kernels), 0);
+    for (size_t i = 0; i < WS_COUNT(files); i++)
+        copy(ctx, &k, files[i]);
+    ctx->data_dir = ws__strdup(ctx, k.dir);
+    assert_int_equal(ws_roof(ctx, &ro, &roof), 0);
+    assert_true(t_torture(profile, &k) > 100);
+    assert_int_equal(ws_spec_open(ctx, k.op, NULL, &spec), 0);
+    assert_int_equal(ws_tune(spec, &to, &r), 0);
+    ws_tune_result_free(ctx, r);
+    ws_spec_free(spec);
+    ws_ctx_free(ctx);
+    k.want = "best";
+    assert_true(t_torture(profile, &k) > 100);
+    assert_int_equal(nftw(k.dir, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 /* With a worker that computes the reference. */
@@ -319,6 +408,7 @@ int main(void)
         cmocka_unit_test(kernel_files),  cmocka_unit_test(errors),
         cmocka_unit_test(nothing_given), cmocka_unit_test(drafts),
         cmocka_unit_test(recordings),    cmocka_unit_test(roofs),
+        cmocka_unit_test(profiles),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

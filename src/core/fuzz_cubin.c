@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec/cubin.h"
+#include "core/cubin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);
+    struct ws__cubin_use use;
     const char *why;
 
     if (!text)
@@ -25,6 +26,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     why = ws__ptx_lacks(text, size, "mm");
     if (why && !*why)
+        abort();
+    if (ws__cubin_use(data, size, "a", &use) &&
+        ws__cubin_lacks(data, size, "a"))
         abort();
     free(text);
     return 0;
