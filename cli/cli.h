@@ -114,6 +114,9 @@ json_t *cli_real(double v);
 void cli_put(json_t *obj, const char *key, json_t *value); /* takes value */
 /* "12.3 us", "4.56 ms" into one of a few rotating buffers. */
 const char *cli_time(double ns);
+/* The path of a program, in `out` of n bytes: the first in the PATH, or that of
+ * the CUDA toolkit where it is usually installed. NULL: there is none. */
+const char *cli_find_program(const char *name, char *out, size_t n);
 /* Fills axes (WSRT_MEMO_AXES of them) from n words; -1 to go on, else an exit
  * code, the error reported. */
 int cli_pack_axes(struct cli *c, const struct wsrt_pack *p, const char **word,

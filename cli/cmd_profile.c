@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- JSON
  * ---------------------------------------------------------------------- */
@@ -307,28 +306,12 @@ static void print(const struct ws_profile *p)
 /* ---- the command
  * --------------------------------------------------------------------- */
 
-/* In a folder of the list, or the next; false: there is none. */
-static bool search(const char *folders, const char *name, char *out, size_t n)
-{
-    while (folders && *folders) {
-        size_t len = strcspn(folders, ":");
-
-        if (len &&
-            (size_t)snprintf(out, n, "%.*s/%s", (int)len, folders, name) < n &&
-            !access(out, X_OK))
-            return true;
-        folders += len + (folders[len] == ':');
-    }
-    return false;
-}
-
 static const char *find_disassembler(char *out, size_t n)
 {
     static const char *const names[] = {"cuobjdump", "nvdisasm"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (search(getenv("PATH"), names[i], out, n) ||
-            search("/usr/local/cuda/bin", names[i], out, n))
+        if (cli_find_program(names[i], out, n))
             return out;
     return NULL;
 }
