@@ -25,9 +25,8 @@ struct ws__measure_opts {
      * the others cost is measured with it. Such trials are not a judge's, and
      * mix with no others. */
     bool light;
-    bool inner;               /* of another session: takes no turns */
-    const char *const *below; /* the timing device's worker is started below
-                                 these words (ctx.h); outlives the session */
+    bool inner;              /* of another session: takes no turns */
+    struct ws__below *below; /* measure_int.h: for a tool that watches memory */
 };
 
 struct ws__measure;
