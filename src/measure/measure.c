@@ -642,6 +642,15 @@ static int fresh_process(struct ws__measure *m, struct ws__subject *s, size_t n)
     return 0;
 }
 
+/* Is the question of what decides, or of one candidate with all gates? */
+static bool wants_fresh(const struct ws__measure *m,
+                        const struct ws__question *q)
+{
+    return q->want & WS__WANT_TIME &&
+           q->want & (WS__WANT_FRESH | WS__WANT_PROOF) && !m->ordered &&
+           !m->opts.light;
+}
+
 /* The gates that only some questions ask for. The sanitizer works meanwhile:
  * nothing is timed here. */
 static int proof(struct ws__measure *m, struct ws__subject *s, size_t n,
@@ -655,7 +664,7 @@ static int proof(struct ws__measure *m, struct ws__subject *s, size_t n,
             t->verdict = WS__V_OK;
         if (t->verdict != WS__V_OK)
             continue;
-        if (s[i].fresh_ns && t->nsample)
+        if (wants_fresh(m, q) && t->nsample)
             ws__gate_note(t, WS__GATE_AGAIN, WS__GATE_PASSED, s[i].fresh_ns);
         if (q->want & WS__WANT_SANITIZER)
             WS_TRY(ws__sanitize_start(m, &s[i]));
@@ -665,15 +674,6 @@ static int proof(struct ws__measure *m, struct ws__subject *s, size_t n,
             WS_TRY(ws__measure_sanitize(m, &s[i]));
     }
     return 0;
-}
-
-/* Is the question of what decides, or of one candidate with all gates? */
-static bool wants_fresh(const struct ws__measure *m,
-                        const struct ws__question *q)
-{
-    return q->want & WS__WANT_TIME &&
-           q->want & (WS__WANT_FRESH | WS__WANT_PROOF) && !m->ordered &&
-           !m->opts.light;
 }
 
 /* What a right candidate did not come to, nobody asked for. */
