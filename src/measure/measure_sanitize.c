@@ -27,6 +27,8 @@
  */
 #include "measure/measure_int.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -405,15 +407,22 @@ int ws__sanitize_wait(struct ws__measure *m)
     return m->sanitizing && m->sanitizing->active ? finish(m) : 0;
 }
 
+/* Its path is absolute: workers run in another folder. */
 static int make_folder(struct ws__measure *m, struct ws__sanitizing *z)
 {
-    snprintf(z->folder, sizeof(z->folder), "%.400s/sanitizer-XXXXXX",
-             m->ctx->cache_dir ? m->ctx->cache_dir : "/tmp");
-    if (mkdtemp(z->folder))
+    const char *in = m->ctx->cache_dir ? m->ctx->cache_dir : "/tmp";
+    char whole[PATH_MAX];
+    int n = 0;
+
+    WS_TRY(ws__fs_mkdirs(m->ctx, in));
+    if (realpath(in, whole))
+        n = snprintf(z->folder, sizeof(z->folder), "%s/sanitizer-XXXXXX",
+                     whole);
+    if (n >= (int)sizeof(z->folder))
+        errno = ENAMETOOLONG;
+    else if (n > 0 && mkdtemp(z->folder))
         return 0;
-    ws__fail(m->ctx, WS_EACCES, "cannot make the folder '%s'", z->folder);
-    return ws__hint(m->ctx, "logs of " PROGRAM " go there; the cache folder "
-                            "must be writable");
+    return ws__fs_fail(m->ctx, errno, "make a folder for logs in", in);
 }
 
 /* --- who is watched --------------------------------------------------------

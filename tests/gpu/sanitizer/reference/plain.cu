@@ -1,4 +1,4 @@
-__global__ void plain(const float *X, float *Y)
+__global__ void plain(const float *X, float *Y, int N)
 {
     int i = blockIdx.x * 256 + threadIdx.x;
 
