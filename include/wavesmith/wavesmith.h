@@ -117,6 +117,8 @@ struct ws_ctx_opts {
     const char *python;      /* for references; NULL: python3 of the PATH */
     const char *data_dir;    /* what is known of devices, over all projects;
                                 NULL: nothing is kept, nothing is known */
+    const char *sanitizer;   /* NVIDIA's compute-sanitizer, a program; NULL: its
+                                gate is absent */
 };
 
 struct ws_ctx;

@@ -109,7 +109,7 @@ const char *ws__trial_flaw(const struct ws__question *q,
                            const struct ws__trial *t)
 {
     const unsigned all = WS__WANT_BUILD | WS__WANT_VERDICT | WS__WANT_TIME |
-                         WS__WANT_PROOF | WS__WANT_SANITIZER;
+                         WS__WANT_PROOF | WS__WANT_SANITIZER | WS__WANT_FRESH;
 
     if (t->verdict > WS__V_FILTERED)
         return "unknown verdict";

@@ -34,14 +34,16 @@ const char *ws__verdict_key(enum ws__verdict v);
 const char *ws__verdict_text(enum ws__verdict v);
 
 enum ws__effort { WS__SCREEN, WS__NORMAL, WS__CONFIRM };
-/* PROOF: hidden inputs, hidden shapes and what else takes too long for every
- * candidate, in a fresh process; with a verdict. */
+/* PROOF: hidden shapes and what else takes too long for every candidate; with
+ * TIME as FRESH. Without VERDICT the candidate was right on the workload
+ * before, and the verdict is that of these gates. */
 enum {
     WS__WANT_BUILD = 1,
     WS__WANT_VERDICT = 2,
     WS__WANT_TIME = 4,
     WS__WANT_PROOF = 8,
-    WS__WANT_SANITIZER = 16 /* the same under the vendor's sanitizer */
+    WS__WANT_SANITIZER = 16, /* the same under the vendor's sanitizer */
+    WS__WANT_FRESH = 32      /* in a process that ran nothing else */
 };
 
 /* Gates of the judge, in the order of their cost: code, name, key, what it

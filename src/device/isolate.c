@@ -33,6 +33,8 @@
 /* For what set_limit does not cover: loading a driver may take seconds. */
 #define OPEN_LIMIT_NS 60000000000u
 #define END_GRACE_NS 2000000000u
+/* What a worker runs below may have to write down what it saw. */
+#define BELOW_GRACE_NS 20000000000u
 #define TAIL_BYTES 600u
 #define ERRORS_BYTES ((off_t)16 << 20)
 #define MAX_ENV 8
@@ -44,7 +46,7 @@ struct isolate {
     int err_fd;
     off_t err_from; /* where the running operation's output begins */
     struct ws__buf out, in;
-    uint64_t limit_ns;
+    uint64_t limit_ns, grace_ns;
     bool lost;
     struct ws__device_info info;
 };
@@ -97,7 +99,7 @@ static int lose(struct isolate *d, int code, const char *op, uint64_t limit)
 
     d->lost = true;
     if (code == WS_ECRASH)
-        ws__proc_stop(&d->proc, END_GRACE_NS);
+        ws__proc_stop(&d->proc, d->grace_ns);
     else
         ws__proc_kill(&d->proc);
     if (code == WS_ECRASH) {
@@ -199,7 +201,7 @@ static void isolate_close(void *dev)
 
     if (!d)
         return;
-    ws__proc_stop(&d->proc, END_GRACE_NS);
+    ws__proc_stop(&d->proc, d->grace_ns);
     ws__shm_free(&d->area);
     if (d->err_fd >= 0)
         close(d->err_fd);
@@ -275,6 +277,7 @@ static int start(struct ws_ctx *ctx, const struct ws__device_ops *family,
     if (!d)
         return WS_ENOMEM;
     d->ctx = ctx;
+    d->grace_ns = ctx->worker_prefix ? BELOW_GRACE_NS : END_GRACE_NS;
     d->err_fd = d->area.fd = d->proc.sock = -1;
     ws__arena_init(&a, ctx);
     ws__buf_init(&d->out, ctx, WS__WIRE_MAX);

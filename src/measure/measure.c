@@ -208,7 +208,13 @@ static int open_once(struct ws__measure *m)
 
     int rc;
 
-    m->ctx->worker_prefix = m->opts.below;
+    if (m->opts.below) {
+        struct ws__below *b = m->opts.below;
+
+        snprintf(b->log, b->log_size, "%s/%s-%u.log", b->folder, b->name,
+                 ++b->starts);
+        m->ctx->worker_prefix = b->argv;
+    }
     rc = ws__measure_open_device(m, m->ctx, &m->dev);
     m->ctx->worker_prefix = NULL;
     WS_TRY(rc);
@@ -366,7 +372,7 @@ static bool all_judged(const struct ws__subject *s, size_t n)
 static int set_up(struct ws__measure *m, struct ws__subject *s, size_t n,
                   struct ws__bufs *b)
 {
-    WS_TRY(ws__bufs_make(m, s, n, WS__SETS, b));
+    WS_TRY(ws__bufs_make(m, s, n, m->opts.below ? 1 : WS__SETS, b));
     WS_TRY(ws__bufs_upload(m, b, m->problem));
     ws__inputs_vary(m, b, s->t->input_seed);
     return 0;
@@ -639,16 +645,32 @@ static int fresh_process(struct ws__measure *m, struct ws__subject *s, size_t n)
     return 0;
 }
 
-/* The gates that only some questions ask for. */
+/* Is the question of what decides, or of one candidate with all gates? */
+static bool wants_fresh(const struct ws__measure *m,
+                        const struct ws__question *q)
+{
+    return q->want & WS__WANT_TIME &&
+           q->want & (WS__WANT_FRESH | WS__WANT_PROOF) && !m->ordered &&
+           !m->opts.light;
+}
+
+/* The gates that only some questions ask for. The sanitizer works meanwhile:
+ * nothing is timed here. */
 static int proof(struct ws__measure *m, struct ws__subject *s, size_t n,
                  const struct ws__question *q)
 {
     for (size_t i = 0; i < n; i++) {
-        if (s[i].t->verdict != WS__V_OK)
+        struct ws__trial *t = s[i].t;
+
+        /* Who was right before need not be asked again. */
+        if (t->verdict == WS__V_NONE && !(q->want & WS__WANT_VERDICT))
+            t->verdict = WS__V_OK;
+        if (t->verdict != WS__V_OK)
             continue;
-        if (q->want & WS__WANT_PROOF && s[i].t->nsample && !m->ordered)
-            ws__gate_note(s[i].t, WS__GATE_AGAIN, WS__GATE_PASSED,
-                          s[i].fresh_ns);
+        if (wants_fresh(m, q) && t->nsample)
+            ws__gate_note(t, WS__GATE_AGAIN, WS__GATE_PASSED, s[i].fresh_ns);
+        if (q->want & WS__WANT_SANITIZER)
+            WS_TRY(ws__sanitize_start(m, &s[i]));
         if (q->want & WS__WANT_PROOF)
             WS_TRY(ws__measure_prove(m, &s[i]));
         if (q->want & WS__WANT_SANITIZER)
@@ -668,15 +690,18 @@ static void close_gates(struct ws__trial *t)
 int ws__measure_answer(struct ws__measure *m, const struct ws__question *q,
                        struct ws__trial *out)
 {
-    const unsigned proofs = WS__WANT_PROOF | WS__WANT_SANITIZER;
+    const unsigned proofs =
+        WS__WANT_PROOF | WS__WANT_SANITIZER | WS__WANT_FRESH;
     bool prove = q->want & proofs && !m->opts.light;
     struct ws__subject s[2];
     size_t n = q->pair ? 2 : 1;
     int rc;
 
     memset(s, 0, sizeof(s));
-    rc = begin(m, q, n, out, s);
-    if (rc >= 0 && prove && q->want & WS__WANT_PROOF && !m->ordered)
+    rc = q->want & WS__WANT_TIME ? ws__sanitize_wait(m) : 0;
+    if (rc >= 0)
+        rc = begin(m, q, n, out, s);
+    if (rc >= 0 && wants_fresh(m, q))
         rc = fresh_process(m, s, n);
     else
         m->fresh = false;
@@ -719,6 +744,7 @@ static int prefetch(void *self, const struct ws__question *q, size_t n)
     struct ws__measure *m = self;
     int rc;
 
+    WS_TRY(ws__sanitize_announce(m, q, n));
     WS_TRY(take_turn(m, true));
     ws__measure_step(m, WS__STEP_BUILDERS); /* on processors it waits */
     rc = ws__measure_prefetch(m, q, n);
@@ -851,7 +877,7 @@ static int start(struct ws__measure *m)
         if (!m->device_name)
             return WS_ENOMEM;
     }
-    if (!m->opts.as_reference)
+    if (!m->opts.as_reference && !m->opts.below)
         WS_TRY(check_reference(m));
     WS_TRY(ws__measure_check_cache(m->ctx));
     if (m->opts.as_reference)
@@ -870,6 +896,8 @@ static int start(struct ws__measure *m)
         if (!m->device_name)
             return WS_ENOMEM;
     }
+    if (m->opts.below)
+        return 0;
     if (m->op->trusted.kernel && !m->opts.as_reference)
         return ws__refkernel_open(m, &m->refkernel);
     return m->deps.reference_open(m->ctx, m->op, m->opts.ref_threads,
@@ -947,12 +975,14 @@ void ws__measure_close(struct ws__measure *m)
     if (!m)
         return;
     ctx = m->ctx;
+    ws__sanitize_close(m); /* uses the proof's */
     ws__proof_close(ctx, m->proof);
     ws__measure_stop_builders(m);
     ws__ahead_close(m);
     ws__measure_free_jobs(m);
     ws__measure_lose(m);
-    ws__problem_free(m->problem);
+    if (!m->opts.below)
+        ws__problem_free(m->problem);
     ws__free(ctx, m->back[0].data);
     ws__free(ctx, m->back[1].data);
     ws__turn_close(&m->turn);

@@ -37,9 +37,8 @@ struct ws__measure_opts {
      * says how many. NULL: none. */
     size_t (*counters)(const struct ws__device_info *d, const char **name,
                        const char **key);
-    bool inner;               /* of another session: takes no turns */
-    const char *const *below; /* the timing device's worker is started below
-                                 these words (ctx.h); outlives the session */
+    bool inner;              /* of another session: takes no turns */
+    struct ws__below *below; /* measure_int.h: for a tool that watches memory */
 };
 
 struct ws__measure;

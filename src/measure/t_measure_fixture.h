@@ -24,14 +24,14 @@ struct t_script {
     long times;    /* so often from then on, a fresh device between */
     int signal;    /* that ended the worker; 0: none */
     _Atomic long opens, builds, hints;
-    long runs, launches;
+    _Atomic long runs, launches;
     long fail_opens;   /* so many opens fail, after the first */
     _Atomic long live; /* open devices, modules, buffers */
     bool not_cpu;
-    bool changes;         /* opened again it is another one */
-    uint32_t shifts;      /* of all buffers, or-ed */
-    uint64_t cache_bytes; /* 0: the inner one's */
-    uint64_t remembered;  /* this and the next two: for after_run */
+    bool changes;                    /* opened again it is another one */
+    _Atomic uint32_t shifts, guards; /* of all buffers, or-ed */
+    uint64_t cache_bytes;            /* 0: the inner one's */
+    uint64_t remembered;             /* this and the next two: for after_run */
     size_t last_fills;
     bool one_set;
     _Atomic uint64_t limit_ns; /* of the running operation */
@@ -130,6 +130,7 @@ static inline int t_b_alloc(void *dev, uint64_t bytes, uint32_t guard,
     struct t_between *b = dev;
 
     t_script.shifts |= shift;
+    t_script.guards |= guard;
     WS_TRY(t_trip(b));
     return b->inner.ops->alloc(b->inner.self, bytes, guard, shift, buffer);
 }

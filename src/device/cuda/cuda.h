@@ -21,6 +21,7 @@
 struct cu_buffer {
     cu_ptr mem; /* 0: free place */
     uint64_t total, lead, bytes;
+    bool exact; /* nothing but the content; never a spare */
 };
 
 /* Memory that was released and waits for the next buffer of its size:
