@@ -393,6 +393,8 @@ static int judge_in_turn(struct ws__measure *m, struct ws__subject *s, size_t n,
         WS_TRY(ws__check_stop(m->ctx));
         start = ws__now_ns();
         WS_TRY(ws__measure_verify(m, b, &s[i]));
+        if (s[i].t->verdict == WS__V_OK && effort != WS__SCREEN)
+            WS_TRY(ws__measure_watch(m, b, &s[i]));
         ws__measure_gate(&s[i], 1, WS__GATE_RESULT, start);
         s[i].t->did |= WS__WANT_VERDICT;
         right = right && s[i].t->verdict == WS__V_OK;
