@@ -132,9 +132,10 @@ int ws__measure_watch(struct ws__measure *m, struct ws__bufs *b,
     prog = ws__alloc(m->ctx, 1, sizeof(*prog));
     if (!prog)
         return WS_ENOMEM;
-    /* The one set ends where its buffers end, the other begins there. */
-    for (size_t set = 0; set < 2 && set < b->nset && rc == 0; set++)
-        if (s->t->verdict == WS__V_OK)
+    /* On processors the first set's buffers end at a page's end, the next
+     * one's begin at a page's start. */
+    for (size_t set = 0; set < (m->info.id.is_cpu ? 2u : 1u) && rc == 0; set++)
+        if (set < b->nset && s->t->verdict == WS__V_OK)
             rc = watch_set(m, b, set, s, prog);
     ws__free(m->ctx, prog);
     return rc;
