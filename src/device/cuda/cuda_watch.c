@@ -237,9 +237,8 @@ int ws__cuda_run_watched(void *dev, const struct ws__dev_seq *seq,
         return ws__fail(d->ctx, WS_ENOTSUP, "the driver maps no memory");
     WS_TRY(ws__cuda_ready(d));
     rc = move_all(d, &x, seq);
-    if (rc == WS_EDEVMEM)
-        rc = ws__fail(d->ctx, WS_ENOTSUP,
-                      "the device has no memory for a watched launch");
+    if (rc == WS_EDEVMEM) /* it was right without */
+        rc = d->ctx->err.code = WS_ENOTSUP;
     if (rc == 0)
         rc = passes(d, &x, seq, input, ninput, out);
     put_back(d, &x);
