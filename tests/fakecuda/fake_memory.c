@@ -197,9 +197,10 @@ int cuMemAddressReserve(cu_ptr *out, size_t bytes, size_t align, cu_ptr at,
 
 int cuMemAddressFree(cu_ptr p, size_t bytes)
 {
-    BEGIN_CONTEXT();
     (void)bytes;
-    return give((uintptr_t)p, false) ? 0 : CU__E_INVALID_VALUE;
+    if (!fake_memory_of((uintptr_t)p, 0))
+        return CU__E_INVALID_VALUE;
+    TURN_AFTER(give((uintptr_t)p, false));
 }
 
 int cuMemCreate(cu_memory *out, size_t bytes, const cu_mem_prop *p,
@@ -217,10 +218,8 @@ int cuMemCreate(cu_memory *out, size_t bytes, const cu_mem_prop *p,
 
 int cuMemRelease(cu_memory piece)
 {
-    BEGIN_CONTEXT();
     (void)piece;
-    fake_state()->live[FAKE_MEMORY]--;
-    return 0;
+    TURN_AFTER(fake_state()->live[FAKE_MEMORY]--);
 }
 
 int cuMemMap(cu_ptr at, size_t bytes, size_t offset, cu_memory piece,
@@ -243,7 +242,6 @@ static int protect(cu_ptr at, size_t bytes, int how)
 
 int cuMemUnmap(cu_ptr at, size_t bytes)
 {
-    BEGIN_CONTEXT();
     TURN_AFTER(protect(at, bytes, PROT_NONE));
 }
 

@@ -165,9 +165,9 @@ static int copy_back(struct ws__cuda *d, const struct moves *x)
 }
 
 /* Nothing can be given back to a dead context; it goes with its process. */
-static void put_back(struct ws__cuda *d, struct moves *x)
+static void put_back(struct ws__cuda *d, struct moves *x, bool failed)
 {
-    if (!d->dead && x->n)
+    if (!d->dead && failed) /* what was queued must not lose its memory */
         d->api.StreamSynchronize(d->stream);
     for (size_t i = 0; i < x->n; i++) {
         struct moved *m = &x->m[i];
@@ -241,7 +241,7 @@ int ws__cuda_run_watched(void *dev, const struct ws__dev_seq *seq,
         rc = d->ctx->err.code = WS_ENOTSUP;
     if (rc == 0)
         rc = passes(d, &x, seq, input, ninput, out);
-    put_back(d, &x);
+    put_back(d, &x, rc < 0);
     if (rc < 0)
         memset(out, 0, sizeof(*out));
     return rc;
