@@ -685,6 +685,43 @@ static int isolate_count(void *dev, const struct ws__dev_seq *seq,
     return rc;
 }
 
+/* Of another process: a kind there is, a place that it may name. */
+static int take_touch(struct isolate *d, struct ws__reader *r,
+                      struct ws__dev_touch *out)
+{
+    size_t bytes;
+    const void *p = ws__get_blob(r, &bytes);
+    int kind;
+
+    if (bytes != sizeof(*out))
+        r->bad = true;
+    if (!r->bad) {
+        memcpy(out, p, sizeof(*out));
+        memcpy(&kind, &out->kind, sizeof(kind));
+        r->bad = kind < WS__TOUCH_NONE || kind > WS__TOUCH_SOME;
+    }
+    return check_end(d, r, "watch");
+}
+
+static int isolate_watch(void *dev, const struct ws__dev_seq *seq,
+                         const uint32_t *input, size_t ninput,
+                         struct ws__dev_touch *out)
+{
+    const struct ws__dev_watch w = {*seq, input, ninput};
+    struct isolate *d = dev;
+    struct ws__reader r;
+    int rc;
+
+    begin(d);
+    ws__put_watch(&d->out, &w);
+    rc = call(d, WS__DEV_WATCH, "a launch", -1, d->limit_ns, &r);
+    if (rc == 0)
+        rc = take_touch(d, &r, out);
+    if (rc < 0)
+        memset(out, 0, sizeof(*out));
+    return rc;
+}
+
 static void isolate_set_limit(void *dev, uint64_t ns)
 {
     ((struct isolate *)dev)->limit_ns = ns;
@@ -712,4 +749,5 @@ const struct ws__device_ops ws__device_isolate = {
     .set_limit = isolate_set_limit,
     .describe = isolate_describe,
     .count = isolate_count,
+    .watch = isolate_watch,
 };

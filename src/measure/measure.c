@@ -399,6 +399,8 @@ static int judge_in_turn(struct ws__measure *m, struct ws__subject *s, size_t n,
         WS_TRY(ws__check_stop(m->ctx));
         start = ws__now_ns();
         WS_TRY(ws__measure_verify(m, b, &s[i]));
+        if (s[i].t->verdict == WS__V_OK && effort != WS__SCREEN)
+            WS_TRY(ws__measure_watch(m, b, &s[i]));
         ws__measure_gate(&s[i], 1, WS__GATE_RESULT, start);
         s[i].t->did |= WS__WANT_VERDICT;
         right = right && s[i].t->verdict == WS__V_OK;
@@ -840,6 +842,55 @@ int ws__measure_reference(struct ws__measure *m)
     return rc;
 }
 
+/* The same question with another seed. */
+static int run_other(struct ws__measure *m, struct ws__problem *other)
+{
+    uint32_t w = m->problem_workload;
+
+    WS_TRY(m->deps.problem_fill(other, m->ref, ~m->problem->seed >> 1,
+                                m->opts.ref_threads));
+    return m->refkernel ? ws__refkernel_run(m->refkernel, w, other)
+                        : m->deps.reference_run(m->ref, other);
+}
+
+/* With an axis of one element a result may well be fixed, as that of a softmax
+ * over one value is: nothing is said of the op then. */
+static bool has_axis_of_one(const struct ws__measure *m)
+{
+    const struct ws__workload *w = &m->workload[m->problem_workload];
+
+    for (size_t i = 0; i < m->op->naxis; i++)
+        if (w->axis[i] == 1)
+            return true;
+    return false;
+}
+
+/* Results that are the same everywhere and for another seed tell nothing. The
+ * reference is asked once more only if they are the same everywhere. */
+static int admit_variety(struct ws__measure *m)
+{
+    struct ws__problem *other = NULL;
+    size_t t = 0;
+    int rc;
+
+    if (has_axis_of_one(m) || !ws__reference_constant(m->problem, NULL, &t))
+        return 0;
+    WS_TRY(ws__problem_new(m->ctx, m->problem->in, &other));
+    rc = run_other(m, other);
+    if (rc >= 0 && ws__reference_constant(m->problem, other, &t)) {
+        rc = ws__fail(m->ctx, WS_EREFERENCE,
+                      "output '%s' of '%s' tells nothing: every element is "
+                      "%.9g, whatever the inputs are",
+                      m->op->tensor[t].name, m->op->name,
+                      m->problem->result[t][0]);
+        ws__hint(m->ctx, "a kernel that returns that number would pass as "
+                         "right: give inputs on which the result depends "
+                         "('wavesmith op audit' tells more)");
+    }
+    ws__problem_free(other);
+    return rc < 0 ? rc : 0;
+}
+
 /* Native references have mutants of their own, and tests that try them. What
  * users bring is tried here, once a workload. */
 int ws__measure_admit(struct ws__measure *m)
@@ -850,6 +901,7 @@ int ws__measure_admit(struct ws__measure *m)
     if (m->admitted[w] || m->op->reference || m->problem_family)
         return 0;
     WS_TRY(ws__reference_admit(m->ctx, m->problem));
+    WS_TRY(admit_variety(m));
     m->admitted[w] = true;
     return 0;
 }

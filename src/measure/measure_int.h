@@ -497,6 +497,11 @@ uint64_t ws__measure_seed(const struct ws__measure *m,
 int ws__measure_problem(struct ws__measure *m, struct ws__subject *s, size_t n);
 int ws__measure_verify(struct ws__measure *m, struct ws__bufs *b,
                        struct ws__subject *s);
+/* One more launch of a right candidate, while the device looks on: what it
+ * must not write to or read leaves no trace in results. Does nothing where
+ * the device cannot, or with few gates. */
+int ws__measure_watch(struct ws__measure *m, struct ws__bufs *b,
+                      struct ws__subject *s);
 /* Compares the outputs that lie in a set with the reference. 1 right, 0 wrong
  * (trial filled, `when` is put into its reason). */
 int ws__measure_compare_set(struct ws__measure *m, struct ws__bufs *b,

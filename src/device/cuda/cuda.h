@@ -162,6 +162,9 @@ int ws__cuda_enqueue(struct ws__cuda *d, const struct ws__dev_seq *seq,
 int ws__cuda_finish(struct ws__cuda *d, const struct ws__dev_seq *seq);
 
 /* cuda_counters.c */
+int ws__cuda_run_watched(void *dev, const struct ws__dev_seq *seq,
+                         const uint32_t *input, size_t ninput,
+                         struct ws__dev_touch *out); /* cuda_watch.c */
 int ws__cuda_count(void *dev, const struct ws__dev_seq *seq,
                    uint64_t flush_bytes, const char *const *metric, size_t n,
                    double *value, uint32_t *passes);

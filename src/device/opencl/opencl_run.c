@@ -194,17 +194,31 @@ static int timed(void *dev, const struct ws__dev_seq *seq, uint32_t inner,
     return rc;
 }
 
+static const struct ws__round_ops round_ops = {
+    .copy = ws__ocl_copy,
+    .fill = ws__ocl_fill,
+    .hash = ws__ocl_hash,
+    .flush = ws__ocl_flush,
+    .timed = timed,
+};
+
+int ws__ocl_prepare(struct ws__ocl *d, const struct ws__dev_seq *seq)
+{
+    WS_TRY(ws__device_prepare(&round_ops, d, seq, 0));
+    return ws__ocl_finish(d, WS_EDEVICE, "prepare a launch");
+}
+
+int ws__ocl_once(struct ws__ocl *d, const struct ws__dev_seq *seq)
+{
+    double ns;
+
+    return timed(d, seq, 1, &ns);
+}
+
 int ws__ocl_run(void *dev, const struct ws__dev_batch *b,
                 struct ws__dev_sample *samples, size_t *n)
 {
-    static const struct ws__round_ops ops = {
-        .copy = ws__ocl_copy,
-        .fill = ws__ocl_fill,
-        .hash = ws__ocl_hash,
-        .flush = ws__ocl_flush,
-        .timed = timed,
-    };
     struct ws__ocl *d = dev;
 
-    return ws__device_rounds(d->ctx, &ops, d, b, samples, n);
+    return ws__device_rounds(d->ctx, &round_ops, d, b, samples, n);
 }
