@@ -210,9 +210,9 @@ int ws__ocl_prepare(struct ws__ocl *d, const struct ws__dev_seq *seq)
 
 int ws__ocl_once(struct ws__ocl *d, const struct ws__dev_seq *seq)
 {
-    double ns;
+    struct ws__dev_sample s = {0};
 
-    return timed(d, seq, 1, &ns);
+    return timed(d, seq, 1, false, &s);
 }
 
 int ws__ocl_run(void *dev, const struct ws__dev_batch *b,
