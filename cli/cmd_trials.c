@@ -46,6 +46,22 @@ static json_t *whole(uint64_t v)
     return json_integer((json_int_t)v);
 }
 
+/* By launch, an object of those that are known; null: nothing was counted. */
+static json_t *counters(const struct ws_trial_info *t)
+{
+    json_t *list = t->ncounter ? json_array() : json_null();
+
+    for (size_t i = 0; i < t->ncounter; i++) {
+        const struct ws_trial_counter *c = &t->counter[i];
+
+        while (json_array_size(list) <= c->launch &&
+               !json_array_append_new(list, json_object()))
+            continue;
+        cli_put(json_array_get(list, c->launch), c->key, cli_real(c->value));
+    }
+    return list;
+}
+
 static json_t *trial_json(const struct ws_trial_info *t)
 {
     json_t *j = json_object(), *samples = json_array();
@@ -90,6 +106,7 @@ static json_t *trial_json(const struct ws_trial_info *t)
     cli_put(j, "spill_bytes", whole(t->spill_bytes));
     cli_put(j, "blocks_per_unit", whole(t->blocks_per_unit));
     cli_put(j, "gates", cli_gates(t->gate));
+    cli_put(j, "counters", counters(t));
     cli_put(j, "spent_ns", whole(t->spent_ns));
     cli_put(j, "begun_ns", whole(t->wall_ns));
     snprintf(text, sizeof(text), "%llu", (unsigned long long)t->input_seed);

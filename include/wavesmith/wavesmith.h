@@ -117,6 +117,8 @@ struct ws_ctx_opts {
     const char *python;      /* for references; NULL: python3 of the PATH */
     const char *data_dir;    /* what is known of devices, over all projects;
                                 NULL: nothing is kept, nothing is known */
+    const char *sanitizer;   /* NVIDIA's compute-sanitizer, a program; NULL: its
+                                gate is absent */
 };
 
 struct ws_ctx;
@@ -570,9 +572,11 @@ struct ws_tune_opts {
     uint64_t run_limit_ns;
     double budget_share; /* instead of budget_trials: of all pairs of a config
                             and a workload, 0 to 1; 0: not given */
-    int light; /* only the gates that no time can be had without: what the
-                  judge costs is measured with it. Such trials mix with no
-                  others */
+    int light;    /* only the gates that no time can be had without: what the
+                     judge costs is measured with it. Such trials mix with no
+                     others */
+    int counters; /* keep hardware counters of each candidate that is timed, a
+                     set of one pass, where the device has some */
 };
 
 struct ws_tune_row {
@@ -838,6 +842,13 @@ struct ws_trials_opts {
                              or have slowed ones */
 };
 
+/* What hardware counted of a launch (docs/profiling.md). */
+struct ws_trial_counter {
+    uint32_t launch; /* of the plan, from 0 on */
+    char key[32];    /* as in profiles */
+    double value;    /* in the unit that profiles name */
+};
+
 /* One trial. Strings and samples live during the call that shows it. */
 struct ws_trial_info {
     uint64_t id, run, seq, question;             /* seq: its place in the run */
@@ -863,6 +874,9 @@ struct ws_trial_info {
                                 ", " between; "": nothing */
     uint32_t registers, spill_bytes, blocks_per_unit; /* 0: unknown */
     struct ws_gate gate[WS_GATES];
+    const struct ws_trial_counter *counter; /* by launch; missing ones are not
+                                               there */
+    size_t ncounter;
 };
 
 /* Calls fn for each, the oldest first. A non-zero return of fn ends the walk

@@ -85,7 +85,9 @@ struct ws_ctx *ws_ctx_new(const struct ws_ctx_opts *opts)
         (o->size > offsetof(struct ws_ctx_opts, python) &&
          copy_path(ctx, &ctx->python, o->python)) ||
         (o->size > offsetof(struct ws_ctx_opts, data_dir) &&
-         copy_path(ctx, &ctx->data_dir, o->data_dir))) {
+         copy_path(ctx, &ctx->data_dir, o->data_dir)) ||
+        (o->size > offsetof(struct ws_ctx_opts, sanitizer) &&
+         copy_path(ctx, &ctx->sanitizer, o->sanitizer))) {
         ws_ctx_free(ctx);
         return NULL;
     }
@@ -105,6 +107,7 @@ struct ws_ctx *ws__ctx_child(struct ws_ctx *parent)
         .turn_dir = parent->turn_dir,
         .python = parent->python,
         .data_dir = parent->data_dir,
+        .sanitizer = parent->sanitizer,
     };
     struct ws_ctx *ctx = ws_ctx_new(&o);
 
@@ -133,6 +136,7 @@ void ws_ctx_free(struct ws_ctx *ctx)
     ws__free(ctx, ctx->turn_dir);
     ws__free(ctx, ctx->python);
     ws__free(ctx, ctx->data_dir);
+    ws__free(ctx, ctx->sanitizer);
     a.free(a.user, ctx);
 }
 

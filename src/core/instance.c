@@ -246,3 +246,11 @@ int ws__instance_make(struct ws_ctx *ctx, const struct ws__op *op,
     out->workload = w;
     return make(ctx, out) < 0 ? fail_workload(ctx, w) : 0;
 }
+
+bool ws__op_picks_rows(const struct ws__op *op)
+{
+    for (size_t i = 0; i < op->ntensor; i++)
+        if (op->touched[i])
+            return true;
+    return false;
+}

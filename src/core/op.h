@@ -267,5 +267,7 @@ struct ws__instance {
  * 2^40 bytes: WS_ESPEC with the location of the workload or tensor. */
 int ws__instance_make(struct ws_ctx *ctx, const struct ws__op *op,
                       const struct ws__workload *w, struct ws__instance *out);
+/* Has it tensors of which only the rows that an index names must move? */
+bool ws__op_picks_rows(const struct ws__op *op);
 
 #endif

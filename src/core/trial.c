@@ -1,10 +1,12 @@
 /*
  * trial.c: names of verdicts, ownership of trials, identity of measurers.
  *
- * A trial owns its reason and its samples, nothing else; copies are deep, so
+ * A trial owns its texts and its samples, nothing else; copies are deep, so
  * that a journal, a strategy and a report may keep one each.
  */
 #include "core/trial.h"
+
+#include "core/counters.h"
 
 #include <math.h>
 
@@ -62,6 +64,7 @@ void ws__gate_note(struct ws__trial *t, enum ws__gate g, enum ws__gate_end end,
 void ws__trial_clear(struct ws_ctx *ctx, struct ws__trial *t)
 {
     ws__free(ctx, t->reason);
+    ws__free(ctx, t->counters);
     ws__free(ctx, t->sample_ns);
     memset(t, 0, sizeof(*t));
 }
@@ -71,7 +74,10 @@ int ws__trial_copy(struct ws_ctx *ctx, const struct ws__trial *from,
 {
     *to = *from;
     to->reason = NULL;
+    to->counters = NULL;
     to->sample_ns = NULL;
+    if (from->counters && !(to->counters = ws__strdup(ctx, from->counters)))
+        goto fail;
     if (from->reason && !(to->reason = ws__strdup(ctx, from->reason)))
         goto fail;
     if (from->nsample) {
@@ -103,7 +109,7 @@ const char *ws__trial_flaw(const struct ws__question *q,
                            const struct ws__trial *t)
 {
     const unsigned all = WS__WANT_BUILD | WS__WANT_VERDICT | WS__WANT_TIME |
-                         WS__WANT_PROOF | WS__WANT_SANITIZER;
+                         WS__WANT_PROOF | WS__WANT_SANITIZER | WS__WANT_FRESH;
 
     if (t->verdict > WS__V_FILTERED)
         return "unknown verdict";
@@ -127,6 +133,8 @@ const char *ws__trial_flaw(const struct ws__question *q,
         return "more elements are wrong than there are";
     if (t->gates >> (2 * WS__NGATE))
         return "unknown gates";
+    if (t->counters && !ws__counters_sound(t->counters))
+        return "'counters' is no list of launches with key=number";
     return flaw_of_times(t);
 }
 

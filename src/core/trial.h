@@ -34,14 +34,16 @@ const char *ws__verdict_key(enum ws__verdict v);
 const char *ws__verdict_text(enum ws__verdict v);
 
 enum ws__effort { WS__SCREEN, WS__NORMAL, WS__CONFIRM };
-/* PROOF: hidden inputs, hidden shapes and what else takes too long for every
- * candidate, in a fresh process; with a verdict. */
+/* PROOF: hidden shapes and what else takes too long for every candidate; with
+ * TIME as FRESH. Without VERDICT the candidate was right on the workload
+ * before, and the verdict is that of these gates. */
 enum {
     WS__WANT_BUILD = 1,
     WS__WANT_VERDICT = 2,
     WS__WANT_TIME = 4,
     WS__WANT_PROOF = 8,
-    WS__WANT_SANITIZER = 16 /* the same under the vendor's sanitizer */
+    WS__WANT_SANITIZER = 16, /* the same under the vendor's sanitizer */
+    WS__WANT_FRESH = 32      /* in a process that ran nothing else */
 };
 
 /* Gates of the judge, in the order of their cost: code, name, key, what it
@@ -56,7 +58,7 @@ enum {
     X(6, VALUES, "values", "right on other families of values")                \
     X(7, SHAPES, "shapes", "right on shapes that nobody asked for")            \
     X(8, SANITIZER, "sanitizer", "no finding of a sanitizer")                  \
-    X(9, AGAIN, "again", "as fast in a fresh process on fresh inputs")
+    X(9, AGAIN, "again", "timed in a process of its own, on fresh inputs")
 
 enum ws__gate {
 #define WS_X(code, name, key, text) WS__GATE_##name = (code),
@@ -133,6 +135,7 @@ struct ws__trial {
     /* Two bits a gate (enum ws__gate_end), and what each cost. */
     uint32_t gates;
     uint64_t gate_ns[WS__NGATE];
+    char *counters; /* what hardware counted (counters.h), or NULL */
     struct ws__hash candidate_hash, workload_hash;
     uint64_t id; /* store's number, 0 before */
 };

@@ -170,6 +170,26 @@ struct ws__dev_sample {
     uint64_t hash;   /* over the seq's hash list; 0 without */
     uint32_t mhz;    /* clock of the units after the sample; 0: unknown */
     uint32_t slowed; /* WS__SLOW_* */
+    /* The same as ns, by the host's clock: from when the launches could begin
+     * to when nothing ran any more. A few microseconds longer, unless work
+     * goes on outside of what the device times. 0: not taken. */
+    double host_ns;
+};
+
+/* What a watched launch must not do: the first that was seen. */
+enum ws__touch_kind {
+    WS__TOUCH_NONE,
+    WS__TOUCH_INPUT, /* writes to what it may only read */
+    WS__TOUCH_READ,  /* reads outside of what it was given */
+    WS__TOUCH_WRITE, /* writes there */
+    WS__TOUCH_SOME   /* one of these two */
+};
+#define WS__TOUCH_NOWHERE INT64_MIN
+struct ws__dev_touch {
+    enum ws__touch_kind kind;
+    uint32_t buffer; /* the one hit or missed; 0: unknown */
+    int64_t offset;  /* of the byte, from the buffer's start, which may be
+                        before it; WS__TOUCH_NOWHERE: unknown */
 };
 
 /* Per-call failures of a candidate: WS_EBUILD, WS_ELAUNCH, WS_EDEVMEM,
@@ -245,6 +265,16 @@ struct ws__device_ops {
     /* Most reads and writes will be from and to this memory, which outlives
      * the device: it may be made fast. Optional. */
     void (*area)(void *dev, void *p, size_t bytes);
+    /* One sample of the sequence, untimed, while the hardware looks on: the
+     * buffers of `input` may only be read, and nothing may be touched but the
+     * content of the sequence's own buffers. As near to the content as the
+     * member's memory allows: *out says what was seen first. Afterwards the
+     * buffers hold what a plain run leaves, but after a touch the device may
+     * be unusable: close it. Failures are as of run; WS_ENOTSUP: it cannot be
+     * done here or now. Optional. */
+    int (*watch)(void *dev, const struct ws__dev_seq *seq,
+                 const uint32_t *input, size_t ninput,
+                 struct ws__dev_touch *out);
 };
 
 /* Generated; ends with NULL. */

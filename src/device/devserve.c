@@ -256,6 +256,21 @@ static int serve_count(struct server *s, struct ws__reader *r)
     return 0;
 }
 
+static int serve_watch(struct server *s, struct ws__reader *r)
+{
+    struct ws__dev_touch touch;
+    struct ws__dev_watch w;
+
+    memset(&touch, 0, sizeof(touch));
+    WS_TRY(ws__get_watch(r, &s->arena, &w));
+    if (!s->ops->watch)
+        return ws__fail(s->ctx, WS_ENOTSUP, "devices of '%s' watch no memory",
+                        s->ops->name);
+    WS_TRY(s->ops->watch(s->dev, &w.seq, w.input, w.ninput, &touch));
+    ws__put_blob(&s->out, &touch, sizeof(touch));
+    return 0;
+}
+
 static int (*const handler[WS__DEV_END])(struct server *,
                                          struct ws__reader *) = {
     [WS__DEV_PROBE] = serve_probe, [WS__DEV_OPEN] = serve_open,
@@ -265,7 +280,7 @@ static int (*const handler[WS__DEV_END])(struct server *,
     [WS__DEV_FILL] = serve_fill,   [WS__DEV_COPY] = serve_copy,
     [WS__DEV_HASH] = serve_hash,   [WS__DEV_GUARD] = serve_guard,
     [WS__DEV_RUN] = serve_run,     [WS__DEV_DESCRIBE] = serve_describe,
-    [WS__DEV_COUNT] = serve_count,
+    [WS__DEV_COUNT] = serve_count, [WS__DEV_WATCH] = serve_watch,
 };
 
 /* The area comes with the first message. */

@@ -283,6 +283,24 @@ int ws__get_count(struct ws__reader *r, struct ws__arena *a,
     return 0;
 }
 
+void ws__put_watch(struct ws__buf *b, const struct ws__dev_watch *w)
+{
+    put_seq(b, &w->seq);
+    put_array(b, w->input, w->ninput, sizeof(*w->input));
+}
+
+int ws__get_watch(struct ws__reader *r, struct ws__arena *a,
+                  struct ws__dev_watch *out)
+{
+    const void *p;
+
+    memset(out, 0, sizeof(*out));
+    WS_TRY(get_seq(r, a, &out->seq));
+    WS_TRY(get_array(r, a, sizeof(*out->input), &p, &out->ninput));
+    out->input = p;
+    return r->bad ? bad(a) : 0;
+}
+
 void ws__put_built(struct ws__buf *b, const struct ws__built *built)
 {
     ws__put_u32(b, built->module);

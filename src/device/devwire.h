@@ -31,6 +31,7 @@ enum ws__dev_msg {
     WS__DEV_RUN,
     WS__DEV_DESCRIBE,
     WS__DEV_COUNT,
+    WS__DEV_WATCH,
     WS__DEV_END
 };
 
@@ -52,6 +53,14 @@ struct ws__dev_count {
 #define WS__COUNT_MAX 4096u /* values of one count */
 void ws__put_count(struct ws__buf *b, const struct ws__dev_count *c);
 
+/* What is to be watched. */
+struct ws__dev_watch {
+    struct ws__dev_seq seq;
+    const uint32_t *input;
+    size_t ninput;
+};
+void ws__put_watch(struct ws__buf *b, const struct ws__dev_watch *w);
+
 void ws__put_built(struct ws__buf *b, const struct ws__built *built);
 /* Owned by the caller. After a failure only the module is set. */
 int ws__get_built(struct ws__reader *r, struct ws__arena *a,
@@ -64,6 +73,8 @@ int ws__get_batch(struct ws__reader *r, struct ws__arena *a,
                   struct ws__dev_batch *out);
 int ws__get_count(struct ws__reader *r, struct ws__arena *a,
                   struct ws__dev_count *out);
+int ws__get_watch(struct ws__reader *r, struct ws__arena *a,
+                  struct ws__dev_watch *out);
 
 /* The wrapper. */
 extern const struct ws__device_ops ws__device_isolate;

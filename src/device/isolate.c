@@ -33,6 +33,8 @@
 /* For what set_limit does not cover: loading a driver may take seconds. */
 #define OPEN_LIMIT_NS 60000000000u
 #define END_GRACE_NS 2000000000u
+/* What a worker runs below may have to write down what it saw. */
+#define BELOW_GRACE_NS 20000000000u
 #define TAIL_BYTES 600u
 #define ERRORS_BYTES ((off_t)16 << 20)
 #define MAX_ENV 8
@@ -44,7 +46,7 @@ struct isolate {
     int err_fd;
     off_t err_from; /* where the running operation's output begins */
     struct ws__buf out, in;
-    uint64_t limit_ns;
+    uint64_t limit_ns, grace_ns;
     bool lost;
     struct ws__device_info info;
 };
@@ -97,7 +99,7 @@ static int lose(struct isolate *d, int code, const char *op, uint64_t limit)
 
     d->lost = true;
     if (code == WS_ECRASH)
-        ws__proc_stop(&d->proc, END_GRACE_NS);
+        ws__proc_stop(&d->proc, d->grace_ns);
     else
         ws__proc_kill(&d->proc);
     if (code == WS_ECRASH) {
@@ -199,7 +201,7 @@ static void isolate_close(void *dev)
 
     if (!d)
         return;
-    ws__proc_stop(&d->proc, END_GRACE_NS);
+    ws__proc_stop(&d->proc, d->grace_ns);
     ws__shm_free(&d->area);
     if (d->err_fd >= 0)
         close(d->err_fd);
@@ -275,6 +277,7 @@ static int start(struct ws_ctx *ctx, const struct ws__device_ops *family,
     if (!d)
         return WS_ENOMEM;
     d->ctx = ctx;
+    d->grace_ns = ctx->worker_prefix ? BELOW_GRACE_NS : END_GRACE_NS;
     d->err_fd = d->area.fd = d->proc.sock = -1;
     ws__arena_init(&a, ctx);
     ws__buf_init(&d->out, ctx, WS__WIRE_MAX);
@@ -682,6 +685,43 @@ static int isolate_count(void *dev, const struct ws__dev_seq *seq,
     return rc;
 }
 
+/* Of another process: a kind there is, a place that it may name. */
+static int take_touch(struct isolate *d, struct ws__reader *r,
+                      struct ws__dev_touch *out)
+{
+    size_t bytes;
+    const void *p = ws__get_blob(r, &bytes);
+    int kind;
+
+    if (bytes != sizeof(*out))
+        r->bad = true;
+    if (!r->bad) {
+        memcpy(out, p, sizeof(*out));
+        memcpy(&kind, &out->kind, sizeof(kind));
+        r->bad = kind < WS__TOUCH_NONE || kind > WS__TOUCH_SOME;
+    }
+    return check_end(d, r, "watch");
+}
+
+static int isolate_watch(void *dev, const struct ws__dev_seq *seq,
+                         const uint32_t *input, size_t ninput,
+                         struct ws__dev_touch *out)
+{
+    const struct ws__dev_watch w = {*seq, input, ninput};
+    struct isolate *d = dev;
+    struct ws__reader r;
+    int rc;
+
+    begin(d);
+    ws__put_watch(&d->out, &w);
+    rc = call(d, WS__DEV_WATCH, "a launch", -1, d->limit_ns, &r);
+    if (rc == 0)
+        rc = take_touch(d, &r, out);
+    if (rc < 0)
+        memset(out, 0, sizeof(*out));
+    return rc;
+}
+
 static void isolate_set_limit(void *dev, uint64_t ns)
 {
     ((struct isolate *)dev)->limit_ns = ns;
@@ -709,4 +749,5 @@ const struct ws__device_ops ws__device_isolate = {
     .set_limit = isolate_set_limit,
     .describe = isolate_describe,
     .count = isolate_count,
+    .watch = isolate_watch,
 };

@@ -17,8 +17,9 @@
 #include "base/spawn.h"
 #include "device/shim.h"
 
-/* 1: without occupancy and clocks; 2: without counts. Both are read. */
-#define WS__REC_VERSION 3u
+/* 1: without occupancy and clocks; 2: without counts; 3: without times by the
+ * host. All are read. */
+#define WS__REC_VERSION 4u
 /* Recordings are for small shapes: a read of one buffer, a file. */
 #define WS__REC_READ_MAX ((size_t)64 << 20)
 #define WS__REC_FILE_MAX ((size_t)256 << 20)

@@ -242,6 +242,7 @@ static void get_samples(const struct ws__recreader *file, struct ws__reader *in,
         s->hash = ws__get_u64(in);
         s->mhz = file->version > 1 ? ws__get_u32(in) : 0;
         s->slowed = file->version > 1 ? ws__get_u32(in) : 0;
+        s->host_ns = file->version > 3 ? ws__get_f64(in) : 0;
     }
     c->n = in->bad ? 0 : n;
 }

@@ -158,6 +158,7 @@ static void put_samples(struct ws__buf *b, const struct ws__call *c)
         ws__put_u64(b, s->hash);
         ws__put_u32(b, s->mhz);
         ws__put_u32(b, s->slowed);
+        ws__put_f64(b, s->host_ns);
     }
 }
 

@@ -6,7 +6,8 @@
  * clock hits both alike. Around a sample, outside of its time: restore what
  * the kernel updates in place, fill outputs with poison, flush the caches;
  * afterwards hash the outputs. The flush comes last because restore and
- * poison leave their own lines in the cache.
+ * poison leave their own lines in the cache. The first round of a batch is
+ * timed by the host's clock as well, which may have to wait for it.
  */
 #include "device/rounds.h"
 
@@ -56,11 +57,13 @@ static int hash_all(const struct ws__round_ops *ops, void *dev,
 
 static int one_sample(const struct ws__round_ops *ops, void *dev,
                       const struct ws__dev_batch *b,
-                      const struct ws__dev_seq *seq, struct ws__dev_sample *s)
+                      const struct ws__dev_seq *seq, bool both,
+                      struct ws__dev_sample *s)
 {
     WS_TRY(ws__device_prepare(ops, dev, seq, b->flush_bytes));
-    WS_TRY(ops->timed(dev, seq, b->inner, &s->ns));
+    WS_TRY(ops->timed(dev, seq, b->inner, both, s));
     s->ns /= b->inner;
+    s->host_ns /= b->inner;
     if (ops->look)
         ops->look(dev, s);
     return hash_all(ops, dev, seq, &s->hash);
@@ -87,7 +90,7 @@ int ws__device_rounds(struct ws_ctx *ctx, const struct ws__round_ops *ops,
             *s = (struct ws__dev_sample){.prog = (uint32_t)p,
                                          .set = (uint32_t)set,
                                          .round = round};
-            WS_TRY(one_sample(ops, dev, b, &b->prog[p * b->nset + set], s));
+            WS_TRY(one_sample(ops, dev, b, &b->prog[p * b->nset + set], !i, s));
             taken++;
         }
         if (b->limit_ns && ws__now_ns() - begin >= b->limit_ns)

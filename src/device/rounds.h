@@ -16,9 +16,10 @@ struct ws__round_ops {
     int (*hash)(void *dev, uint32_t buffer, uint64_t *out);
     int (*flush)(void *dev, uint64_t bytes);
     /* Runs the timed fills and the launches `inner` times; everything that
-     * was queued before has ended first. *ns: of all of it. */
+     * was queued before has ended first. s->ns: of all of it. `both`:
+     * s->host_ns, too; it may be given without, if it costs nothing. */
     int (*timed)(void *dev, const struct ws__dev_seq *seq, uint32_t inner,
-                 double *ns);
+                 bool both, struct ws__dev_sample *s);
     /* Fills in what the device's clock does. Optional. */
     void (*look)(void *dev, struct ws__dev_sample *s);
 };

@@ -75,6 +75,34 @@ static int work(struct ws_ctx *ctx, struct ws__device *d, float first,
     return 0;
 }
 
+/* The first of a batch is timed by both clocks. */
+static void both_times_are_kept(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    const struct ws__dev_seq nothing = {0};
+    const struct ws__dev_batch b = {
+        .prog = &nothing, .nprog = 1, .nset = 1, .rounds = 3, .inner = 2};
+    struct ws__dev_sample s[2][3];
+    struct ws__device d;
+    size_t n;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(open_as(ctx, i ? "replay" : "record",
+                                 i ? NULL : "null", &d),
+                         0);
+        assert_int_equal(d.ops->run(d.self, &b, s[i], &n), 0);
+        assert_int_equal(n, 3);
+        ws__device_close(&d);
+    }
+    assert_true(s[0][0].ns > 0 && s[0][0].host_ns == s[0][0].ns);
+    assert_true(s[0][1].host_ns == 0);
+    for (int i = 0; i < 3; i++)
+        assert_true(s[1][i].ns == s[0][i].ns &&
+                    s[1][i].host_ns == s[0][i].host_ns);
+    ws_ctx_free(ctx);
+}
+
 static void record(float first)
 {
     struct ws_ctx *ctx = t_ctx(NULL);
@@ -548,6 +576,7 @@ static void one_operation_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(both_times_are_kept, set_up),
         cmocka_unit_test_setup(counts_are_told_apart, set_up),
         cmocka_unit_test_setup(counts_of_a_file_are_checked, set_up),
         cmocka_unit_test_setup(replays, set_up),

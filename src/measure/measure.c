@@ -208,7 +208,13 @@ static int open_once(struct ws__measure *m)
 
     int rc;
 
-    m->ctx->worker_prefix = m->opts.below;
+    if (m->opts.below) {
+        struct ws__below *b = m->opts.below;
+
+        snprintf(b->log, b->log_size, "%s/%s-%u.log", b->folder, b->name,
+                 ++b->starts);
+        m->ctx->worker_prefix = b->argv;
+    }
     rc = ws__measure_open_device(m, m->ctx, &m->dev);
     m->ctx->worker_prefix = NULL;
     WS_TRY(rc);
@@ -366,7 +372,7 @@ static bool all_judged(const struct ws__subject *s, size_t n)
 static int set_up(struct ws__measure *m, struct ws__subject *s, size_t n,
                   struct ws__bufs *b)
 {
-    WS_TRY(ws__bufs_make(m, s, n, WS__SETS, b));
+    WS_TRY(ws__bufs_make(m, s, n, m->opts.below ? 1 : WS__SETS, b));
     WS_TRY(ws__bufs_upload(m, b, m->problem));
     ws__inputs_vary(m, b, s->t->input_seed);
     return 0;
@@ -393,6 +399,8 @@ static int judge_in_turn(struct ws__measure *m, struct ws__subject *s, size_t n,
         WS_TRY(ws__check_stop(m->ctx));
         start = ws__now_ns();
         WS_TRY(ws__measure_verify(m, b, &s[i]));
+        if (s[i].t->verdict == WS__V_OK && effort != WS__SCREEN)
+            WS_TRY(ws__measure_watch(m, b, &s[i]));
         ws__measure_gate(&s[i], 1, WS__GATE_RESULT, start);
         s[i].t->did |= WS__WANT_VERDICT;
         right = right && s[i].t->verdict == WS__V_OK;
@@ -401,6 +409,11 @@ static int judge_in_turn(struct ws__measure *m, struct ws__subject *s, size_t n,
         return ws__measure_count_now(m, b, s);
     if (!right || !(q->want & WS__WANT_TIME))
         return 0;
+    if (m->ncounter && !q->pair && m->gen == gen) {
+        WS_TRY(ws__measure_count_too(m, b, s));
+        if (s->t->verdict != WS__V_OK || m->gen != gen)
+            return 0;
+    }
     for (size_t i = 0; i < n; i++)
         s[i].t->did |= WS__WANT_TIME;
     ws__measure_step(m, WS__STEP_TIME);
@@ -469,9 +482,7 @@ static void reset_subject(struct ws__measure *m, struct ws__subject *s)
 {
     struct ws__trial *t = s->t, old = *t;
 
-    ws__free(m->ctx, t->reason);
-    ws__free(m->ctx, t->sample_ns);
-    memset(t, 0, sizeof(*t));
+    ws__trial_clear(m->ctx, t);
     t->question = old.question;
     t->candidate = old.candidate;
     t->workload = old.workload;
@@ -636,16 +647,32 @@ static int fresh_process(struct ws__measure *m, struct ws__subject *s, size_t n)
     return 0;
 }
 
-/* The gates that only some questions ask for. */
+/* Is the question of what decides, or of one candidate with all gates? */
+static bool wants_fresh(const struct ws__measure *m,
+                        const struct ws__question *q)
+{
+    return q->want & WS__WANT_TIME &&
+           q->want & (WS__WANT_FRESH | WS__WANT_PROOF) && !m->ordered &&
+           !m->opts.light;
+}
+
+/* The gates that only some questions ask for. The sanitizer works meanwhile:
+ * nothing is timed here. */
 static int proof(struct ws__measure *m, struct ws__subject *s, size_t n,
                  const struct ws__question *q)
 {
     for (size_t i = 0; i < n; i++) {
-        if (s[i].t->verdict != WS__V_OK)
+        struct ws__trial *t = s[i].t;
+
+        /* Who was right before need not be asked again. */
+        if (t->verdict == WS__V_NONE && !(q->want & WS__WANT_VERDICT))
+            t->verdict = WS__V_OK;
+        if (t->verdict != WS__V_OK)
             continue;
-        if (q->want & WS__WANT_PROOF && s[i].t->nsample && !m->ordered)
-            ws__gate_note(s[i].t, WS__GATE_AGAIN, WS__GATE_PASSED,
-                          s[i].fresh_ns);
+        if (wants_fresh(m, q) && t->nsample)
+            ws__gate_note(t, WS__GATE_AGAIN, WS__GATE_PASSED, s[i].fresh_ns);
+        if (q->want & WS__WANT_SANITIZER)
+            WS_TRY(ws__sanitize_start(m, &s[i]));
         if (q->want & WS__WANT_PROOF)
             WS_TRY(ws__measure_prove(m, &s[i]));
         if (q->want & WS__WANT_SANITIZER)
@@ -665,15 +692,18 @@ static void close_gates(struct ws__trial *t)
 int ws__measure_answer(struct ws__measure *m, const struct ws__question *q,
                        struct ws__trial *out)
 {
-    const unsigned proofs = WS__WANT_PROOF | WS__WANT_SANITIZER;
+    const unsigned proofs =
+        WS__WANT_PROOF | WS__WANT_SANITIZER | WS__WANT_FRESH;
     bool prove = q->want & proofs && !m->opts.light;
     struct ws__subject s[2];
     size_t n = q->pair ? 2 : 1;
     int rc;
 
     memset(s, 0, sizeof(s));
-    rc = begin(m, q, n, out, s);
-    if (rc >= 0 && prove && q->want & WS__WANT_PROOF && !m->ordered)
+    rc = q->want & WS__WANT_TIME ? ws__sanitize_wait(m) : 0;
+    if (rc >= 0)
+        rc = begin(m, q, n, out, s);
+    if (rc >= 0 && wants_fresh(m, q))
         rc = fresh_process(m, s, n);
     else
         m->fresh = false;
@@ -716,6 +746,7 @@ static int prefetch(void *self, const struct ws__question *q, size_t n)
     struct ws__measure *m = self;
     int rc;
 
+    WS_TRY(ws__sanitize_announce(m, q, n));
     WS_TRY(take_turn(m, true));
     ws__measure_step(m, WS__STEP_BUILDERS); /* on processors it waits */
     rc = ws__measure_prefetch(m, q, n);
@@ -811,6 +842,55 @@ int ws__measure_reference(struct ws__measure *m)
     return rc;
 }
 
+/* The same question with another seed. */
+static int run_other(struct ws__measure *m, struct ws__problem *other)
+{
+    uint32_t w = m->problem_workload;
+
+    WS_TRY(m->deps.problem_fill(other, m->ref, ~m->problem->seed >> 1,
+                                m->opts.ref_threads));
+    return m->refkernel ? ws__refkernel_run(m->refkernel, w, other)
+                        : m->deps.reference_run(m->ref, other);
+}
+
+/* With an axis of one element a result may well be fixed, as that of a softmax
+ * over one value is: nothing is said of the op then. */
+static bool has_axis_of_one(const struct ws__measure *m)
+{
+    const struct ws__workload *w = &m->workload[m->problem_workload];
+
+    for (size_t i = 0; i < m->op->naxis; i++)
+        if (w->axis[i] == 1)
+            return true;
+    return false;
+}
+
+/* Results that are the same everywhere and for another seed tell nothing. The
+ * reference is asked once more only if they are the same everywhere. */
+static int admit_variety(struct ws__measure *m)
+{
+    struct ws__problem *other = NULL;
+    size_t t = 0;
+    int rc;
+
+    if (has_axis_of_one(m) || !ws__reference_constant(m->problem, NULL, &t))
+        return 0;
+    WS_TRY(ws__problem_new(m->ctx, m->problem->in, &other));
+    rc = run_other(m, other);
+    if (rc >= 0 && ws__reference_constant(m->problem, other, &t)) {
+        rc = ws__fail(m->ctx, WS_EREFERENCE,
+                      "output '%s' of '%s' tells nothing: every element is "
+                      "%.9g, whatever the inputs are",
+                      m->op->tensor[t].name, m->op->name,
+                      m->problem->result[t][0]);
+        ws__hint(m->ctx, "a kernel that returns that number would pass as "
+                         "right: give inputs on which the result depends "
+                         "('wavesmith op audit' tells more)");
+    }
+    ws__problem_free(other);
+    return rc < 0 ? rc : 0;
+}
+
 /* Native references have mutants of their own, and tests that try them. What
  * users bring is tried here, once a workload. */
 int ws__measure_admit(struct ws__measure *m)
@@ -821,6 +901,7 @@ int ws__measure_admit(struct ws__measure *m)
     if (m->admitted[w] || m->op->reference || m->problem_family)
         return 0;
     WS_TRY(ws__reference_admit(m->ctx, m->problem));
+    WS_TRY(admit_variety(m));
     m->admitted[w] = true;
     return 0;
 }
@@ -848,18 +929,27 @@ static int start(struct ws__measure *m)
         if (!m->device_name)
             return WS_ENOMEM;
     }
-    if (!m->opts.as_reference)
+    if (!m->opts.as_reference && !m->opts.below)
         WS_TRY(check_reference(m));
     WS_TRY(ws__measure_check_cache(m->ctx));
     if (m->opts.as_reference)
         WS_TRY(ws__refkernel_cache(m->ctx, &m->cache_dir));
     WS_TRY(open_once(m));
     seal_protocol(m);
+    if (m->opts.counters)
+        m->ncounter = m->opts.counters(&m->info, m->counter, m->counter_key);
+    if (m->opts.counters && !m->ncounter && !m->opts.inner)
+        ws__log(m->ctx, WS_LOG_WARN,
+                "no counters are kept: none are known of this device");
+    if (m->opts.roof && !m->dev.ops->ordered)
+        WS_TRY(m->opts.roof(m->ctx, &m->info.id, &m->roof));
     if (!m->device_name) { /* the default may change; this one stays */
         m->device_name = ws__strdup(m->ctx, m->info.name);
         if (!m->device_name)
             return WS_ENOMEM;
     }
+    if (m->opts.below)
+        return 0;
     if (m->op->trusted.kernel && !m->opts.as_reference)
         return ws__refkernel_open(m, &m->refkernel);
     return m->deps.reference_open(m->ctx, m->op, m->opts.ref_threads,
@@ -937,12 +1027,14 @@ void ws__measure_close(struct ws__measure *m)
     if (!m)
         return;
     ctx = m->ctx;
+    ws__sanitize_close(m); /* uses the proof's */
     ws__proof_close(ctx, m->proof);
     ws__measure_stop_builders(m);
     ws__ahead_close(m);
     ws__measure_free_jobs(m);
     ws__measure_lose(m);
-    ws__problem_free(m->problem);
+    if (!m->opts.below)
+        ws__problem_free(m->problem);
     ws__free(ctx, m->back[0].data);
     ws__free(ctx, m->back[1].data);
     ws__turn_close(&m->turn);

@@ -5,6 +5,8 @@
 #ifndef WS_MEASURE_H
 #define WS_MEASURE_H
 
+#include "core/counters.h"
+#include "core/floor.h"
 #include "device/device.h"
 #include "reference/reference.h"
 
@@ -25,9 +27,18 @@ struct ws__measure_opts {
      * the others cost is measured with it. Such trials are not a judge's, and
      * mix with no others. */
     bool light;
-    bool inner;               /* of another session: takes no turns */
-    const char *const *below; /* the timing device's worker is started below
-                                 these words (ctx.h); outlives the session */
+    /* The ceilings of a device, against which times are held; they are added
+     * to *out, which knows none. NULL: there are none. Not asked for recorded
+     * devices: what is on record must not depend on where it is read. */
+    int (*roof)(struct ws_ctx *ctx, const struct ws__identity *id,
+                struct ws__roof *out);
+    /* The counters to keep with each trial that is timed: fills in at most
+     * WS__MAX_COUNTERS names of the device's and the keys they are kept by, and
+     * says how many. NULL: none. */
+    size_t (*counters)(const struct ws__device_info *d, const char **name,
+                       const char **key);
+    bool inner;              /* of another session: takes no turns */
+    struct ws__below *below; /* measure_int.h: for a tool that watches memory */
 };
 
 struct ws__measure;

@@ -5,7 +5,8 @@
  * on: what is counted is a kernel that computes what it should, and does so
  * while it is counted, too (its result is compared once more). A device that
  * has no counters, or may not be asked, is no error and no verdict: the reason
- * is kept beside the verdict.
+ * is kept beside the verdict. Counters that are kept with each trial are
+ * taken the same way, between its verdict and its time.
  */
 #include "measure/measure_int.h"
 
@@ -104,10 +105,9 @@ static int run_counted(struct ws__measure *m, struct ws__bufs *b,
     return rc < 0 ? rc : 0;
 }
 
-int ws__measure_count_now(struct ws__measure *m, struct ws__bufs *b,
-                          struct ws__subject *s)
+static int count_on(struct ws__measure *m, struct ws__bufs *b,
+                    struct ws__subject *s, const struct ws__count_wish *w)
 {
-    const struct ws__count_wish *w = m->count;
     struct ws__prog *prog;
     int rc;
 
@@ -124,6 +124,37 @@ int ws__measure_count_now(struct ws__measure *m, struct ws__bufs *b,
     ws__prog_poison(prog, WS__POISON_FIRST, 0);
     rc = run_counted(m, b, s, w, prog);
     ws__free(m->ctx, prog);
+    return rc;
+}
+
+int ws__measure_count_now(struct ws__measure *m, struct ws__bufs *b,
+                          struct ws__subject *s)
+{
+    return count_on(m, b, s, m->count);
+}
+
+/* A device that could not count once is not asked again; if it was lost by
+ * that, the candidate is judged again. */
+int ws__measure_count_too(struct ws__measure *m, struct ws__bufs *b,
+                          struct ws__subject *s)
+{
+    struct ws__counts_of c = {0};
+    const struct ws__count_wish wish = {m->counter, m->ncounter, &c};
+    unsigned gen = m->gen;
+    int rc = count_on(m, b, s, &wish);
+
+    ws__free(m->ctx, s->t->counters);
+    s->t->counters = NULL;
+    if (rc == 0 && c.reason) {
+        ws__log(m->ctx, WS_LOG_WARN, "no counters are kept: %s", c.reason);
+        m->ncounter = 0;
+        if (m->gen != gen)
+            rc = ws__fail(m->ctx, WS_EDEVICE, "%s", c.reason);
+    } else if (rc == 0 && c.value && s->t->verdict == WS__V_OK) {
+        rc = ws__counters_text(m->ctx, m->counter_key, c.nmetric, c.value,
+                               c.nlaunch, &s->t->counters);
+    }
+    ws__counts_clear(m->ctx, &c);
     return rc;
 }
 

@@ -65,6 +65,19 @@ int ws__fleet_open_with(struct ws_ctx *ctx, const struct ws__measure_deps *deps,
                         const char *const *device, size_t n,
                         struct ws__fleet **out);
 
+/* A session whose device's worker runs below a program that watches memory.
+ * There buffers have no guards and nothing is filled, since the program would
+ * take both for the candidate's; there is one set of them, and one launch. It
+ * has no reference: problems are given to it, with their results. */
+struct ws__below {
+    const char *const *argv; /* before the worker's own words; ends by NULL */
+    char *log;               /* a word of it: written before each start */
+    size_t log_size;
+    const char *folder, *name; /* logs are FOLDER/NAME-N.log, N from 1 */
+    unsigned starts;
+    struct ws__problem *given; /* of the present question; not owned */
+};
+
 /* All that a device needs to compile a candidate. */
 struct ws__recipe {
     struct ws__hash key; /* of source, dialect, options, launches, sizes */
@@ -162,6 +175,7 @@ struct ws__hidden {
     size_t n;
 };
 struct ws__proof;
+struct ws__sanitizing; /* measure_sanitize.c */
 
 struct ws__count_wish; /* measure_count.c */
 /* measure_dirt.c: a kernel of ours. */
@@ -171,6 +185,16 @@ struct ws__dirt {
     bool none; /* the device cannot have it */
     struct ws__plan_launch hint;
 };
+
+/* Of the samples that both clocks timed the one in which they differ least. */
+struct ws__span {
+    double ns, host_ns; /* by the device's and the host's */
+    uint32_t n;         /* such samples */
+};
+void ws__span_see(struct ws__span *s, const struct ws__dev_sample *x,
+                  uint32_t inner);
+/* Is there more, each time, than the way to the device and back? */
+bool ws__span_hides(const struct ws__span *s, bool cpu);
 
 struct ws__measure {
     struct ws_ctx *ctx;
@@ -205,6 +229,7 @@ struct ws__measure {
     enum ws__family family, problem_family; /* wanted; of the problem */
     bool problem_done;         /* filled and computed, for its seed */
     uint64_t ref_ns;           /* what its reference took */
+    struct ws__roof roof;      /* opts.roof's */
     double fill_rate;          /* bytes a ns of device memory; 0: unknown */
     struct ws__result back[2]; /* memory for what candidates computed */
     bool rate_known;
@@ -223,10 +248,14 @@ struct ws__measure {
     size_t nbuilder;
     struct ws__ahead ahead;
     struct ws__clocks clocks;
-    const struct ws__count_wish *count; /* after a verdict; NULL: nothing */
-    bool fresh; /* its process has run only what is compared on ... */
+    const struct ws__count_wish *count;    /* after a verdict; NULL: nothing */
+    const char *counter[WS__MAX_COUNTERS]; /* opts.counters', names and keys */
+    const char *counter_key[WS__MAX_COUNTERS];
+    size_t ncounter; /* 0 also where the device gave none */
+    bool fresh;      /* its process has run only what is compared on ... */
     uint32_t fresh_workload;
-    struct ws__proof *proof; /* NULL: nothing was to be proven yet */
+    struct ws__proof *proof;           /* NULL: nothing was to be proven yet */
+    struct ws__sanitizing *sanitizing; /* NULL: nobody asked for it yet */
     struct ws__dirt dirt;
 };
 
@@ -357,14 +386,24 @@ int ws__hidden_shapes(struct ws__measure *m, uint64_t seed,
 
 /* measure_proof.c: an ok trial's candidate on other shapes and values. */
 int ws__measure_prove(struct ws__measure *m, struct ws__subject *s);
-/* A workload to try the candidate on, a hidden one if there is one; NULL: it
- * fits on none. */
-int ws__proof_workload(struct ws__measure *m, const struct ws__candidate *c,
-                       const struct ws__workload **out);
-/* measure_sanitize.c: an ok trial's candidate below compute-sanitizer. */
+/* A workload of the proof's session to try the candidate on, a hidden one if
+ * there is one, and its inputs and results: drawn after the candidate was
+ * compiled, for which it was right there. ws__problem_free; NULL: it fits on
+ * none, or was not right. The workload lives as long as the session. */
+int ws__proof_problem(struct ws__measure *m, const struct ws__candidate *c,
+                      const struct ws__workload **work,
+                      struct ws__problem **out);
+/* measure_sanitize.c: candidates below compute-sanitizer. */
+/* Questions that will come: those that want it are looked at together. */
+int ws__sanitize_announce(struct ws__measure *m, const struct ws__question *q,
+                          size_t n);
+/* Begins, beside what comes next, if the candidate's finding is not known. */
+int ws__sanitize_start(struct ws__measure *m, const struct ws__subject *s);
+/* Waits for what runs: nothing may be timed beside it. */
+int ws__sanitize_wait(struct ws__measure *m);
+/* The gate of an ok trial's candidate: waits, and puts what was found there. */
 int ws__measure_sanitize(struct ws__measure *m, struct ws__subject *s);
-/* The program's path; false: it is not installed. */
-bool ws__sanitizer_find(char *out, size_t size);
+void ws__sanitize_close(struct ws__measure *m);
 /* Of a log: findings (-1: it does not say), and the words of the first. */
 void ws__sanitizer_read(const char *log, size_t n, long *found, char *words,
                         size_t size);
@@ -458,6 +497,11 @@ uint64_t ws__measure_seed(const struct ws__measure *m,
 int ws__measure_problem(struct ws__measure *m, struct ws__subject *s, size_t n);
 int ws__measure_verify(struct ws__measure *m, struct ws__bufs *b,
                        struct ws__subject *s);
+/* One more launch of a right candidate, while the device looks on: what it
+ * must not write to or read leaves no trace in results. Does nothing where
+ * the device cannot, or with few gates. */
+int ws__measure_watch(struct ws__measure *m, struct ws__bufs *b,
+                      struct ws__subject *s);
 /* Compares the outputs that lie in a set with the reference. 1 right, 0 wrong
  * (trial filled, `when` is put into its reason). */
 int ws__measure_compare_set(struct ws__measure *m, struct ws__bufs *b,
@@ -482,6 +526,8 @@ int ws__measure_state(struct ws__measure *m, struct ws__bufs *b,
 
 /* measure_count.c: what m->count wishes, of a candidate that is right. */
 int ws__measure_count_now(struct ws__measure *m, struct ws__bufs *b,
+                          struct ws__subject *s);
+int ws__measure_count_too(struct ws__measure *m, struct ws__bufs *b,
                           struct ws__subject *s);
 
 /* measure_time.c */

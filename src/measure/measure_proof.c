@@ -198,22 +198,56 @@ static int find_fitting(struct ws__measure *m, const struct ws__candidate *c,
     return 0;
 }
 
-int ws__proof_workload(struct ws__measure *m, const struct ws__candidate *c,
-                       const struct ws__workload **out)
+/* The number of one of them in the middle of the hidden ones; SIZE_MAX: there
+ * is none. */
+static int find_middle(struct ws__measure *m, const struct ws__candidate *c,
+                       size_t *middle)
 {
     size_t *at, nhidden, n;
     int rc;
 
-    *out = NULL;
+    *middle = SIZE_MAX;
     WS_TRY(ready(m));
     at = ws__alloc(m->ctx, m->proof->nworkload, sizeof(*at));
     if (!at)
         return WS_ENOMEM;
     rc = find_fitting(m, c, at, &nhidden, &n);
     if (rc >= 0 && n)
-        *out = &m->proof->workload[at[nhidden / 2]];
+        *middle = at[nhidden / 2];
     ws__free(m->ctx, at);
-    return rc;
+    return rc < 0 ? rc : 0;
+}
+
+int ws__proof_problem(struct ws__measure *m, const struct ws__candidate *c,
+                      const struct ws__workload **work,
+                      struct ws__problem **out)
+{
+    struct ws__question q = {.id = 1,
+                             .a = *c,
+                             .want = WS__WANT_BUILD | WS__WANT_VERDICT,
+                             .effort = WS__NORMAL};
+    struct ws__measure *p;
+    struct ws__trial t;
+    size_t at;
+    int rc;
+
+    *out = NULL;
+    *work = NULL;
+    WS_TRY(find_middle(m, c, &at));
+    if (at == SIZE_MAX)
+        return 0;
+    p = m->proof->m;
+    q.workload = (uint32_t)at;
+    memset(&t, 0, sizeof(t));
+    rc = ws__measure_answer(p, &q, &t);
+    if (rc >= 0 && t.verdict == WS__V_OK) {
+        *work = &m->proof->workload[at];
+        *out = p->problem;
+        p->problem = NULL;
+        p->problem_done = false;
+    }
+    ws__trial_clear(m->ctx, &t);
+    return rc < 0 ? rc : 0;
 }
 
 static int on_shapes(struct ws__measure *m, struct ws__subject *s,

@@ -68,6 +68,7 @@ struct timing {
     struct ws__dev_sample *raw;
     double *ns[2], *mhz[2], *tmp; /* PLACES each */
     size_t count;                 /* samples kept, of each subject */
+    struct ws__span span[2];      /* of all samples, kept or not */
     uint64_t lost_ns, rest_ns;    /* by slowing; the next rest */
     uint64_t bound_ns;            /* of lost_ns */
     uint32_t slowed, kept_slowed; /* rounds thrown away; WS__SLOW_* of kept */
@@ -248,6 +249,7 @@ static int take(struct timing *t, uint32_t rounds, uint64_t limit_ns, bool keep,
             return ws__fail(m->ctx, WS_EPROTO,
                             "a sample of %g ns of program %u", x->ns, x->prog);
         WS_TRY(judge_sample(t, x));
+        ws__span_see(&t->span[x->prog], x, t->inner);
         t->b->held[x->set] = (struct ws__held){x->prog, t->poison[x->set],
                                                t->b->variant[x->set]};
         slow[got[x->prog]] |= x->slowed;
@@ -517,31 +519,58 @@ static double floor_bytes(const struct timing *t)
     return in->bytes - (out < cache ? out : cache);
 }
 
-static int check_physics(struct timing *t)
+/* No memory reads more than twice as fast as a fill writes. Only where the
+ * cache cannot hold much of what must come from memory. */
+static int floor_by_fill(struct timing *t, double *ns)
 {
-    double bytes = floor_bytes(t), cache = (double)cache_bytes(t->m), floor;
+    double bytes = floor_bytes(t);
 
-    if (t->s[0].t->cache != WS__CACHE_COLD || bytes < 4 * cache)
+    if (t->s[0].t->cache != WS__CACHE_COLD || bytes < 4 * cache_bytes(t->m))
         return 0;
     WS_TRY(find_rate(t->m));
-    if (t->m->fill_rate <= 0)
+    if (t->m->fill_rate > 0)
+        *ns = bytes / (2 * t->m->fill_rate);
+    return 0;
+}
+
+/* From the ceilings of the device, on the inputs at hand. */
+static int floor_by_roof(struct timing *t, double *ns)
+{
+    const struct ws__instance *in = t->b->in;
+    double bytes = in->bytes;
+
+    if (!t->m->opts.roof || t->m->dev.ops->ordered)
         return 0;
-    /* Twice what a fill reached: no memory reads that much faster. */
-    floor = bytes / (2 * t->m->fill_rate);
+    if (ws__op_picks_rows(in->op))
+        WS_TRY(ws__problem_bytes(t->m->problem, &bytes));
+    *ns = ws__floor_limit(in, bytes, &t->m->roof, t->s[0].t->cache,
+                          t->m->info.id.is_cpu);
+    return 0;
+}
+
+static int check_physics(struct timing *t)
+{
+    double ns = 0;
+
+    WS_TRY(floor_by_roof(t, &ns));
+    if (ns <= 0)
+        WS_TRY(floor_by_fill(t, &ns));
+    if (ns <= 0)
+        return 0;
     t->floored = true;
     for (size_t p = 0; p < t->n; p++) {
         double median;
 
         memcpy(t->tmp, t->ns[p], t->count * sizeof(double));
         median = ws__median(t->tmp, t->count);
-        if (median >= 0.95 * floor)
+        if (median >= 0.95 * ns)
             continue;
         t->s[p].t->verdict = WS__V_TOO_FAST;
         WS_TRY(ws__trial_set_reason(
             t->m->ctx, t->s[p].t,
-            "took %.4g us; moving %.4g bytes takes %.4g us at least (if not "
-            "all of them must move, give the op its 'bytes')",
-            median / 1e3, bytes, floor / 1e3));
+            "took %.4g us; the bytes and operations of the op take %.4g us at "
+            "least (if not all of them must be spent, give the op its 'floor')",
+            median / 1e3, ns / 1e3));
     }
     return 0;
 }
@@ -653,12 +682,31 @@ static int slower_on_new(struct timing *t)
     return 0;
 }
 
+static int check_clocks(struct timing *t)
+{
+    for (size_t p = 0; p < t->n; p++) {
+        const struct ws__span *s = &t->span[p];
+
+        if (!ws__span_hides(s, t->m->info.id.is_cpu))
+            continue;
+        t->s[p].t->verdict = WS__V_TOO_FAST;
+        WS_TRY(ws__trial_set_reason(
+            t->m->ctx, t->s[p].t,
+            "took %.4g us by the device's clock, but nothing ended before "
+            "%.4g us by the host's, in %u samples: work is done outside of "
+            "what is timed",
+            s->ns / 1e3, s->host_ns / 1e3, s->n));
+    }
+    return 0;
+}
+
 /* What timing must not have broken, while the device still lives. */
 static int aftermath(struct timing *t)
 {
     unsigned gen = t->m->gen;
     int rc;
 
+    WS_TRY(check_clocks(t));
     WS_TRY(check_last(t));
     rc = ws__inputs_reset(t->m, t->b);
     if (rc < 0)

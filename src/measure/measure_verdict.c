@@ -100,11 +100,18 @@ static int fresh_problem(struct ws__measure *m, const struct ws__subject *s,
 
 int ws__measure_problem(struct ws__measure *m, struct ws__subject *s, size_t n)
 {
-    uint64_t seed = input_seed(m, s, n);
+    uint64_t seed =
+        m->opts.below ? m->opts.below->given->seed : input_seed(m, s, n);
     int rc;
 
     for (size_t i = 0; i < n; i++)
         s[i].t->input_seed = seed;
+    if (m->opts.below) {
+        m->problem = m->opts.below->given;
+        m->problem_workload = s->t->workload;
+        m->problem_done = true;
+        return 0;
+    }
     if (m->problem && m->problem_done &&
         m->problem_workload == s->t->workload && m->problem->seed == seed &&
         m->problem_family == m->family)
@@ -440,7 +447,7 @@ static int verify(struct ws__measure *m, struct ws__bufs *b,
     rc = checked_launch(m, b, 0, WS__POISON_FIRST, prog, s, &r[0], NULL, "");
     if (rc <= 0)
         return rc;
-    if (m->opts.light) {
+    if (m->opts.light || m->opts.below) {
         s->t->verdict = WS__V_OK;
         s->judged = true;
         return 0;

@@ -33,8 +33,11 @@ static char folder[] = "/tmp/ws_hostile_XXXXXX", canary[64], cache_dir[64],
             trusted_dir[80];
 static volatile sig_atomic_t signals;
 
-/* What each kernel is made of: the attack sets r, in one thread. */
+/* What each kernel is made of: the attack sets r, in one thread. Assembly is
+ * refused before a source comes here (spec_source.c); these go on as if it were
+ * not. */
 #define HEAD                                                                   \
+    "#undef asm\n#undef __asm__\n"                                             \
     "static long sc(long n, long a, long b, long c)\n"                         \
     "{\n"                                                                      \
     "    long r;\n"                                                            \

@@ -740,6 +740,102 @@ static void too_fast(void **state)
     once_end(&o);
 }
 
+/* The ceilings of the case below: a nanosecond for each 4 bytes. */
+static int four_bytes_a_ns(struct ws_ctx *ctx, const struct ws__identity *id,
+                           struct ws__roof *out)
+{
+    (void)ctx;
+    (void)id;
+    out->cache_bytes = 8192;
+    out->ceiling[WS__ROOF_READ] =
+        (struct ws__ceiling){.known = true, .value = 4e9};
+    out->ceiling[WS__ROOF_L2] = out->ceiling[WS__ROOF_READ];
+    return 0;
+}
+
+static int damaged(struct ws_ctx *ctx, const struct ws__identity *id,
+                   struct ws__roof *out)
+{
+    (void)id;
+    (void)out;
+    return ws__fail(ctx, WS_ESPEC, "no ceilings");
+}
+
+/* 512 KB a launch: no less than 131 us, whatever a fill would say. */
+static void held_against_ceilings(void **state)
+{
+    struct ws__measure_opts opts = {.builders = 1,
+                                    .cache = WS__CACHE_WARM,
+                                    .seed = 7,
+                                    .roof = four_bytes_a_ns};
+    struct ws__question q = t_question(1, 0, 1);
+    struct once o;
+
+    (void)state;
+    t_script.not_cpu = true;
+    t_script.cache_bytes = 8192;
+    once_begin(&o, "kernel k\nmul 1 0 2\nif V 0 time 120e3\n"
+                   "if V 1 time 131e3\n");
+    o.c->workload[1].axis[0] = 1 << 16;
+    assert_int_equal(t_measure_open(o.c, &opts, &o.m), 0);
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_TOO_FAST);
+    assert_int_equal(ws__gate_end(&o.t[0], WS__GATE_FLOOR), WS__GATE_FAILED);
+    q.a.config.at[0] = 1; /* 0.95 of it will do */
+    once_ask(&o, &q);
+    assert_int_equal(o.t[0].verdict, WS__V_OK);
+    assert_int_equal(ws__gate_end(&o.t[0], WS__GATE_FLOOR), WS__GATE_PASSED);
+    ws__measure_close(o.m);
+    opts.roof = damaged;
+    assert_int_equal(t_measure_open(o.c, &opts, &o.m), WS_ESPEC);
+    once_end(&o);
+}
+
+/* The host's clock beside the device's: what it has beyond it, by case. */
+static double beyond_ns[2]; /* in most samples, in the last of a batch */
+
+static void two_clocks(struct t_script *s, struct ws__device *d,
+                       const struct ws__dev_batch *b, struct ws__dev_sample *x,
+                       size_t n)
+{
+    (void)s;
+    (void)d;
+    for (size_t i = 0; i < n; i++)
+        x[i].host_ns = x[i].ns + beyond_ns[i == n - 1] / b->inner;
+}
+
+static enum ws__verdict with_clocks(double most, double last, bool cpu)
+{
+    struct ws__question q = t_question(1, 0, 1);
+    enum ws__verdict v;
+    struct once o;
+
+    reset(NULL);
+    beyond_ns[0] = most;
+    beyond_ns[1] = last;
+    t_script.not_cpu = !cpu;
+    t_script.after_run = two_clocks;
+    once_begin(&o, "kernel k\nmul 1 0 2\ntime 120e3\n");
+    once_ask(&o, &q);
+    v = o.t[0].verdict;
+    if (v != WS__V_OK)
+        T_ASSERT_HAS(o.t[0].reason, "outside of what is timed");
+    once_end(&o);
+    return v;
+}
+
+static void work_behind_the_events(void **state)
+{
+    (void)state;
+    assert_int_equal(with_clocks(2e6, 2e6, false), WS__V_TOO_FAST);
+    assert_int_equal(with_clocks(20e6, 20e6, true), WS__V_TOO_FAST);
+    /* The way there and back; another program of the processor. */
+    assert_int_equal(with_clocks(2e5, 2e5, false), WS__V_OK);
+    assert_int_equal(with_clocks(2e6, 2e6, true), WS__V_OK);
+    /* Not each time. */
+    assert_int_equal(with_clocks(2e6, 1e4, false), WS__V_OK);
+}
+
 /* ---- cheats while timing ------------------------------------------------ */
 
 static bool timing(const struct t_script *s)
@@ -1432,6 +1528,8 @@ int main(void)
         cmocka_unit_test_setup(cold_is_one_launch, reset),
         cmocka_unit_test_setup(flushing, reset),
         cmocka_unit_test_setup(too_fast, reset),
+        cmocka_unit_test_setup(held_against_ceilings, reset),
+        cmocka_unit_test_setup(work_behind_the_events, reset),
         cmocka_unit_test_setup(cheats_while_timed, reset),
         cmocka_unit_test_setup(remembers, reset),
         cmocka_unit_test_setup(memory_by_poison, reset),

@@ -196,6 +196,115 @@ static void without_metrics_only_a_verdict(void **state)
     ws_ctx_free(ctx);
 }
 
+/* ---- kept with trials ---------------------------------------------------- */
+
+static size_t which(const struct ws__device_info *d, const char **name,
+                    const char **key)
+{
+    static const char *const keys[] = {"dram_read", "absent", "warps"};
+
+    assert_true(d->usable);
+    for (size_t i = 0; i < N; i++) {
+        name[i] = metric[i];
+        key[i] = keys[i];
+    }
+    return N;
+}
+
+/* V = 1 on workload 1, then V = 2. */
+static int keep(struct ws_ctx *ctx, unsigned want, struct ws__trial t[2])
+{
+    static const struct ws__measure_opts opts = {.builders = 1,
+                                                 .cache = WS__CACHE_WARM,
+                                                 .seed = 7,
+                                                 .counters = which};
+    struct t_case *c = t_case_new(ctx, RIGHT);
+    struct ws__measure *m = NULL;
+    int rc = WS_ENOMEM;
+
+    memset(t, 0, 2 * sizeof(*t));
+    if (c)
+        rc = t_measure_open(c, &opts, &m);
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        struct ws__question q = t_question((uint64_t)i + 1, i, 1);
+        struct ws__trial one[2] = {{0}};
+
+        q.want = want;
+        rc = t_answer(m, &q, one);
+        t[i] = one[0];
+        if (rc < 0)
+            ws__trial_clear(ctx, &t[i]);
+    }
+    ws__measure_close(m);
+    t_case_free(c);
+    return rc;
+}
+
+static void kept_with_trials(void **state)
+{
+    const unsigned all = WS__WANT_BUILD | WS__WANT_VERDICT | WS__WANT_TIME;
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__trial t[2];
+
+    assert_int_equal(keep(ctx, all, t), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(t[i].verdict, WS__V_OK);
+        assert_true(t[i].nsample > 0);
+        assert_string_equal(t[i].counters, "dram_read=100 warps=102");
+        ws__trial_clear(ctx, &t[i]);
+    }
+    assert_int_equal(t_script.counts, 2);
+    /* What is not timed is not counted. */
+    reset(state);
+    assert_int_equal(keep(ctx, all & ~(unsigned)WS__WANT_TIME, t), 0);
+    assert_int_equal(t_script.counts, 0);
+    assert_null(t[0].counters);
+    ws__trial_clear(ctx, &t[0]);
+    ws__trial_clear(ctx, &t[1]);
+    /* A device that cannot is asked once, and times all the same. */
+    for (int i = 0; i < 2; i++) {
+        reset(state);
+        t_script.count_rc = i ? WS_EDEVICE : WS_ENOTSUP;
+        assert_int_equal(keep(ctx, all, t), 0);
+        assert_int_equal(t_script.counts, 1);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(t[k].verdict, WS__V_OK);
+            assert_true(t[k].nsample > 0 && !t[k].counters);
+            ws__trial_clear(ctx, &t[k]);
+        }
+    }
+    /* A candidate that crashes under it is to blame. */
+    reset(state);
+    t_script.count_rc = WS_ECRASH;
+    assert_int_equal(keep(ctx, all, t), 0);
+    assert_int_equal(t[0].verdict, WS__V_CRASH);
+    T_ASSERT_HAS(t[0].reason, "while it was counted");
+    assert_null(t[0].counters);
+    ws__trial_clear(ctx, &t[0]);
+    ws__trial_clear(ctx, &t[1]);
+    ws_ctx_free(ctx);
+}
+
+static int keep_all(struct ws_ctx *ctx, void *user)
+{
+    struct ws__trial t[2];
+    int rc;
+
+    reset(user);
+    rc = keep(ctx, WS__WANT_BUILD | WS__WANT_VERDICT | WS__WANT_TIME, t);
+    if (rc == 0 && (!t[0].counters || !t[1].counters))
+        rc = WS_EBUG;
+    ws__trial_clear(ctx, &t[0]);
+    ws__trial_clear(ctx, &t[1]);
+    return rc;
+}
+
+static void every_allocation_of_keeping(void **state)
+{
+    (void)state;
+    assert_true(t_torture(keep_all, NULL) > 20);
+}
+
 /* A crash is believed the second time, a hang and a refusal at once. */
 static void a_candidate_can_fail(void **state)
 {
@@ -290,6 +399,8 @@ int main(void)
         cmocka_unit_test_setup(a_candidate_can_fail, reset),
         cmocka_unit_test_setup(any_operation_can_fail, reset),
         cmocka_unit_test_setup(every_allocation, reset),
+        cmocka_unit_test_setup(kept_with_trials, reset),
+        cmocka_unit_test_setup(every_allocation_of_keeping, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

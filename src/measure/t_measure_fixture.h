@@ -24,14 +24,14 @@ struct t_script {
     long times;    /* so often from then on, a fresh device between */
     int signal;    /* that ended the worker; 0: none */
     _Atomic long opens, builds, hints;
-    long runs, launches;
+    _Atomic long runs, launches;
     long fail_opens;   /* so many opens fail, after the first */
     _Atomic long live; /* open devices, modules, buffers */
     bool not_cpu;
-    bool changes;         /* opened again it is another one */
-    uint32_t shifts;      /* of all buffers, or-ed */
-    uint64_t cache_bytes; /* 0: the inner one's */
-    uint64_t remembered;  /* this and the next two: for after_run */
+    bool changes;                    /* opened again it is another one */
+    _Atomic uint32_t shifts, guards; /* of all buffers, or-ed */
+    uint64_t cache_bytes;            /* 0: the inner one's */
+    uint64_t remembered;             /* this and the next two: for after_run */
     size_t last_fills;
     bool one_set;
     _Atomic uint64_t limit_ns; /* of the running operation */
@@ -42,7 +42,11 @@ struct t_script {
     int count_rc;     /* 0, or what it returns instead of counting */
     bool spoil_count; /* the result that is counted is wrong */
     bool no_metric;   /* none can be had */
-    uint64_t flush_bytes; /* of the last count */
+    uint64_t flush_bytes;       /* of the last count */
+    bool watch;                 /* it can; else WS_ENOTSUP */
+    long watches;               /* how often; watching launches once */
+    int watch_rc;               /* 0, or what it returns instead */
+    struct ws__dev_touch touch; /* what it says; buffer: 1 + argument */
     /* After a run of the inner device; may change everything. */
     void (*after_run)(struct t_script *s, struct ws__device *d,
                       const struct ws__dev_batch *b, struct ws__dev_sample *x,
@@ -130,6 +134,7 @@ static inline int t_b_alloc(void *dev, uint64_t bytes, uint32_t guard,
     struct t_between *b = dev;
 
     t_script.shifts |= shift;
+    t_script.guards |= guard;
     WS_TRY(t_trip(b));
     return b->inner.ops->alloc(b->inner.self, bytes, guard, shift, buffer);
 }
@@ -243,6 +248,35 @@ static inline int t_b_count(void *dev, const struct ws__dev_seq *seq,
     return 0;
 }
 
+static inline int t_b_watch(void *dev, const struct ws__dev_seq *seq,
+                            const uint32_t *input, size_t ninput,
+                            struct ws__dev_touch *out)
+{
+    const struct ws__dev_batch once = {
+        .prog = seq, .nprog = 1, .nset = 1, .rounds = 1, .inner = 1};
+    struct t_between *b = dev;
+    struct t_script *s = &t_script;
+    struct ws__dev_sample x;
+    size_t got;
+
+    memset(out, 0, sizeof(*out));
+    if (!s->watch)
+        return ws__fail(b->ctx, WS_ENOTSUP, "no eyes");
+    WS_TRY(t_trip(b));
+    s->watches++;
+    assert_int_equal(ninput, 1);
+    assert_int_equal(input[0], seq->launch[0].arg[0].buffer);
+    if (s->watch_rc) {
+        b->dead = ws__measure_kills(s->watch_rc);
+        return ws__fail(b->ctx, s->watch_rc, "blinded");
+    }
+    WS_TRY(b->inner.ops->run(b->inner.self, &once, &x, &got));
+    *out = s->touch;
+    if (out->buffer && out->buffer <= seq->launch[0].narg)
+        out->buffer = seq->launch[0].arg[out->buffer - 1].buffer;
+    return 0;
+}
+
 static inline void t_b_set_limit(void *dev, uint64_t ns)
 {
     struct t_between *b = dev;
@@ -269,6 +303,7 @@ static const struct ws__device_ops t_between_ops = {
     .guard = t_b_guard,
     .run = t_b_run,
     .count = t_b_count,
+    .watch = t_b_watch,
     .set_limit = t_b_set_limit,
 };
 
@@ -307,7 +342,8 @@ static inline int t_device_open(struct ws_ctx *ctx, const char *name,
 
 /* ---- the reference ------------------------------------------------------ */
 
-static int t_reference_rc; /* what it returns */
+static int t_reference_rc;   /* what it returns */
+static int t_reference_flat; /* 1: 3 everywhere; 2: the number of the run */
 static _Atomic long t_reference_runs;
 
 static inline int t_reference_open(struct ws_ctx *ctx, const struct ws__op *op,
@@ -348,7 +384,10 @@ static inline int t_reference_run(struct ws__reference *r,
         if (a->ndim == 2)
             at = (size_t)((int64_t)i / a->dim[1] * a->stride[0] +
                           (int64_t)i % a->dim[1] * a->stride[1]);
-        p->result[1][i] = 2 * ws__dtype_get(a->dtype, p->input[0], at);
+        p->result[1][i] = t_reference_flat == 1 ? 3
+                          : t_reference_flat
+                              ? (double)t_reference_runs
+                              : 2 * ws__dtype_get(a->dtype, p->input[0], at);
     }
     return 0;
 }

@@ -12,7 +12,7 @@ static inline int reset(void **state)
     (void)state;
     memset(&t_script, 0, sizeof(t_script));
     t_script.inner = "null";
-    t_reference_rc = 0;
+    t_reference_rc = t_reference_flat = 0;
     t_reference_runs = 0;
     return 0;
 }

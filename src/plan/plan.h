@@ -28,6 +28,9 @@ int ws__plan_workload(struct ws_spec *spec, const char *text,
                       struct ws__workload *out);
 /* The specification must have an op and kernels that can be launched. */
 int ws__plan_need_op(struct ws_spec *spec, const char *command);
+/* As ws__measure_opts.counters: a set of one pass. */
+size_t ws__plan_counters(const struct ws__device_info *d, const char **name,
+                         const char **key);
 /* The kernels' defaults for the device that is open. WS_ENODEVICE: it takes
  * none of the kernels' dialects. */
 int ws__plan_bind(struct ws_spec *spec, struct ws__measure *m);

@@ -197,14 +197,6 @@ static int make_plan(struct ws__profiling *p)
 /* ---- the floor ------------------------------------------------------------
  */
 
-static bool picks_rows(const struct ws__op *op)
-{
-    for (size_t i = 0; i < op->ntensor; i++)
-        if (op->touched[i])
-            return true;
-    return false;
-}
-
 /* The inputs that were timed are made again, from the seed of the trial. */
 static int count_bytes(struct ws__profiling *p)
 {
@@ -214,7 +206,7 @@ static int count_bytes(struct ws__profiling *p)
     int rc;
 
     p->bytes = p->in.bytes;
-    if (!picks_rows(p->in.op))
+    if (!ws__op_picks_rows(p->in.op))
         return 0;
     if (!p->in.op->trusted.kernel) /* which has no inputs of its own */
         WS_TRY_DONE(ws__reference_open(ctx, p->in.op, 0, 0, &r));
@@ -333,6 +325,21 @@ static unsigned arch_of(const struct ws__device_info *d)
     if (!at || sscanf(at, "compute capability: %d.%d", &major, &minor) != 2)
         return 0;
     return ws__metric_arch(major, minor);
+}
+
+/* Of the one-pass set, which costs one more run of a candidate. */
+size_t ws__plan_counters(const struct ws__device_info *d, const char **name,
+                         const char **key)
+{
+    enum ws__metric metric[WS__NMETRIC];
+    const char *all[WS__NMETRIC];
+    size_t n = ws__metric_set(WS__METRICS_ONE_PASS, arch_of(d), metric, all);
+
+    for (size_t i = 0; i < n && i < WS__MAX_COUNTERS; i++) {
+        name[i] = all[i];
+        key[i] = ws__metric_key(metric[i]);
+    }
+    return n < WS__MAX_COUNTERS ? n : WS__MAX_COUNTERS;
 }
 
 /* ---- all of it ------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/fs.h"
+#include "plan/plan_roof.h"
 #include "wsrt_format.h"
 #include "base/banned.h"
 
@@ -303,6 +304,14 @@ static int launch_mode(struct ws_ctx *ctx, const char *text, bool *graph)
     return ws__hint(ctx, "stream or graph");
 }
 
+static int roof_of(struct ws_ctx *ctx, const struct ws__identity *id,
+                   struct ws__roof *out)
+{
+    char why[512];
+
+    return ws__plan_roof(ctx, id, out, why);
+}
+
 int ws__plan_measure_opts(struct ws_spec *spec, const char *cache,
                           const char *launch, struct ws__measure_opts *o)
 {
@@ -312,6 +321,7 @@ int ws__plan_measure_opts(struct ws_spec *spec, const char *cache,
     WS_TRY(ws__plan_cache_mode(ctx, cache, &o->cache));
     WS_TRY(launch_mode(ctx, launch, &o->graph));
     WS_TRY(ws__reference_allowed(ctx, spec->s->op, o->trust_python));
+    o->roof = roof_of;
     if (!ctx->cache_dir) {
         ctx->cache_dir = ws__path_join(ctx, spec->project, "cache");
         if (!ctx->cache_dir)

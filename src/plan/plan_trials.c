@@ -241,12 +241,40 @@ static int name_all(const struct ws__store_row *r, const struct ws__parts *p,
     return 0;
 }
 
+/* What a text of counters says; a damaged one is told by ws__trial_flaw when
+ * it comes from outside, and ends here. */
+static int list_counters(struct ws_ctx *ctx, const char *text,
+                         struct ws_trial_counter **out, size_t *n)
+{
+    const char *at = text ? text : "";
+    struct ws__counter c = {0};
+
+    *out = NULL;
+    *n = 0;
+    while (ws__counters_next(&at, &c) > 0)
+        (*n)++;
+    if (!*n)
+        return 0;
+    *out = ws__alloc(ctx, *n, sizeof(**out));
+    if (!*out)
+        return WS_ENOMEM;
+    at = text;
+    c.launch = 0;
+    for (size_t i = 0; i < *n && ws__counters_next(&at, &c) > 0; i++) {
+        (*out)[i].launch = c.launch;
+        snprintf((*out)[i].key, sizeof((*out)[i].key), "%s", c.key);
+        (*out)[i].value = c.value;
+    }
+    return 0;
+}
+
 static int show(struct list *l, const struct ws__store_row *r,
                 const struct ws__parts *p)
 {
     static const char *const effort[] = {"screen", "normal", "confirm"};
     static const char *const cache[] = {"default", "cold", "warm"};
     const struct ws__trial *t = &r->trial;
+    struct ws_trial_counter *counter = NULL;
     struct ws__summary sum = {0};
     struct words w;
     struct ws_trial_info i = {
@@ -290,6 +318,9 @@ static int show(struct list *l, const struct ws__store_row *r,
     ws__slow_text(t->kept_slowed, w.slowed);
     ws__gates_public(t, i.gate);
     rc = name_all(r, p, &w, &i);
+    if (rc >= 0)
+        rc = list_counters(l->ctx, t->counters, &counter, &i.ncounter);
+    i.counter = counter;
     if (rc >= 0 && t->nsample)
         rc = ws__summarize(l->ctx, t->sample_ns, t->nsample, &sum);
     i.median_ns = sum.median;
@@ -297,6 +328,7 @@ static int show(struct list *l, const struct ws__store_row *r,
     i.hi_ns = sum.hi;
     if (rc >= 0)
         rc = l->fn(l->user, &i);
+    ws__free(l->ctx, counter);
     ws__buf_free(&w.config);
     ws__buf_free(&w.index);
     return rc;

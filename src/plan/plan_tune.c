@@ -358,6 +358,8 @@ static int open_devices(struct tune *t)
     const struct ws__spec *s = t->spec->s;
     struct ws__measure_opts mo = {.builders = o->builders,
                                   .light = o->light != 0,
+                                  .counters =
+                                      o->counters ? ws__plan_counters : NULL,
                                   .seed = o->seed,
                                   .run_limit_ns = o->run_limit_ns,
                                   .trust_python = o->trust_python};

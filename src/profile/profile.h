@@ -14,9 +14,7 @@
 #ifndef WS_PROFILE_H
 #define WS_PROFILE_H
 
-#include "core/op.h"
-#include "core/roof.h"
-#include "core/trial.h"
+#include "core/floor.h"
 #include "profile/metrics.h"
 #include "profile/sass.h"
 #include "wave/wave.h"
@@ -170,36 +168,12 @@ enum ws__needs ws__fact_needs(enum ws__fact f);
 /* WS__NFACT: none of that key. */
 enum ws__fact ws__fact_find(const char *key);
 
-/* ---- roof and floor --------------------------------------------------------
+/* ---- the roof of a data sheet ----------------------------------------------
  */
 
 /* The ceilings that the data sheet of a device has; of one without a sheet
  * none (the model's guesses are no ceilings). */
 void ws__roof_of_sheet(const struct ws__identity *id, struct ws__roof *out);
-
-struct ws__floor {
-    double bytes, flops;       /* flops 0: the op does not say */
-    double cached;             /* of the bytes: from the last cache */
-    double bytes_ns, flops_ns; /* 0: no ceiling for it is known */
-    double ns;                 /* the larger; 0: neither is known */
-    double launch_ns;          /* of empty launches; 0: not known */
-    /* Ceilings that were taken. by_bytes: of those that are not cached, the
-     * last cache's if all are. */
-    enum ws__ceiling_of by_bytes, by_flops;
-    enum ws__roof_from bytes_from, cached_from, flops_from, launch_from;
-    bool tensor;       /* the operations suit matrix units */
-    bool f64;          /* a tensor is float64, or sums are declared so */
-    bool partly_known; /* the op spends something that has no ceiling here */
-};
-/* bytes: distinct ones on the inputs at hand. Cold: all of them from device
- * memory. Warm: what fits into the last cache at its rate, the rest from device
- * memory. Launches are not in `ns`. */
-void ws__floor_make(const struct ws__instance *in, double bytes,
-                    const struct ws__roof *roof, enum ws__cache_mode cache,
-                    size_t nlaunch, struct ws__floor *out);
-/* Do its operations suit matrix units: as declared, else narrow floats that
- * are multiplied along a reduction. */
-bool ws__floor_wants_tensor(const struct ws__instance *in);
 
 /* ---- occupancy ------------------------------------------------------------
  */

@@ -121,6 +121,12 @@ int ws__reference_mutant(struct ws__reference *r, struct ws__problem *p,
  * everywhere), where they are mistakes, must be rejected by the op's tolerance;
  * else WS_EREFERENCE. */
 int ws__reference_admit(struct ws_ctx *ctx, const struct ws__problem *p);
+/* 1: one output of p, *output, has the same value in all its elements, as it
+ * stands in memory; else 0. With `other`, a problem of another seed with its
+ * result, only if that value is the same there, while the inputs are not:
+ * then a kernel need not compute it. NULL: not asked. */
+int ws__reference_constant(const struct ws__problem *p,
+                           const struct ws__problem *other, size_t *output);
 
 /*
  * The audit: is the checker of an op fit to judge by, on one workload?

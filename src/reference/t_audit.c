@@ -363,6 +363,44 @@ static void test_admission(void **state)
     ws_ctx_free(ctx);
 }
 
+/* A result that is one value everywhere, for every seed; not where it is only
+ * the same everywhere, or the inputs are the same. */
+static void test_constant_results(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__problem *p, *other;
+    struct sample s;
+    size_t t = 99, y;
+
+    (void)state;
+    make(&s, product);
+    assert_int_equal(ws__problem_new(ctx, &s.in, &p), 0);
+    assert_int_equal(ws__problem_new(ctx, &s.in, &other), 0);
+    assert_int_equal(ws__problem_fill(p, NULL, 3, 1), 0);
+    assert_int_equal(ws__problem_fill(other, NULL, 4, 1), 0);
+    assert_int_equal(run(&s, p), 0);
+    assert_int_equal(run(&s, other), 0);
+    assert_int_equal(ws__reference_constant(p, NULL, &t), 0);
+    for (y = 0; !p->result[y]; y++)
+        ;
+    for (uint64_t i = 0; i < s.in.shape[y].elements; i++)
+        p->result[y][i] = 1 + (double)i * 1e-15; /* 1 in its type */
+    assert_int_equal(ws__reference_constant(p, NULL, &t), 1);
+    assert_int_equal(t, y);
+    assert_int_equal(ws__reference_constant(p, other, &t), 0);
+    for (uint64_t i = 0; i < s.in.shape[y].elements; i++)
+        other->result[y][i] = 2;
+    assert_int_equal(ws__reference_constant(p, other, &t), 0);
+    for (uint64_t i = 0; i < s.in.shape[y].elements; i++)
+        other->result[y][i] = 1;
+    assert_int_equal(ws__reference_constant(p, other, &t), 1);
+    assert_int_equal(ws__problem_fill(other, NULL, 3, 1), 0);
+    assert_int_equal(ws__reference_constant(p, other, &t), 0);
+    ws__problem_free(other);
+    ws__problem_free(p);
+    ws_ctx_free(ctx);
+}
+
 /* Constants change by themselves; what nothing changes tells nothing. */
 static void test_fixed_inputs(void **state)
 {
@@ -437,11 +475,17 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fit),          cmocka_unit_test(test_declared),
-        cmocka_unit_test(test_unfit),        cmocka_unit_test(test_families_of),
-        cmocka_unit_test(test_loose),        cmocka_unit_test(test_admission),
-        cmocka_unit_test(test_fixed_inputs), cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_bits),         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_declared),
+        cmocka_unit_test(test_unfit),
+        cmocka_unit_test(test_families_of),
+        cmocka_unit_test(test_loose),
+        cmocka_unit_test(test_admission),
+        cmocka_unit_test(test_constant_results),
+        cmocka_unit_test(test_fixed_inputs),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

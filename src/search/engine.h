@@ -98,6 +98,43 @@ void ws__pending_clear(struct ws__engine *e, struct ws__pending *batch,
 int ws__engine_confirm(struct ws__engine *e, int stopped,
                        struct ws__choice *choice);
 
+/* What is known of the finalists of a workload, until all are confirmed. */
+struct judged { /* a pair with the default */
+    const struct ws__answer *answer;
+    struct ws__ratio ratio;
+};
+struct finals {
+    struct ws__engine *e;
+    const struct ws__answer **list; /* best first; those that did not fail */
+    struct ws__pending *batch;      /* shared by all workloads */
+    struct judged *judged;          /* room for max, as in the list */
+    size_t max, n, njudged;
+    uint32_t workload;
+    int stopped;
+    struct ws__choice *choice;
+};
+bool ws__has_failed(const struct ws__trial *t);
+/* Replaces a trial of the choice by a copy; the second keeps the first failure
+ * only. */
+int ws__finals_keep(struct finals *f, const struct ws__trial *from,
+                    struct ws__trial *to);
+int ws__finals_failure(struct finals *f, const struct ws__trial *t);
+/* Answers the batch; one that a recording does not hold is skipped. Leaves
+ * .ready NULL where there is no answer. */
+int ws__finals_answer(struct finals *f, size_t n);
+/* The one of the highest lower end; NULL: n is 0. */
+struct judged *ws__finals_leader(struct judged *all, size_t n);
+/* The pair decides: the candidate or its default is the choice. */
+int ws__finals_take(struct finals *f, const struct judged *j);
+/* The best of the list, where there is no default. */
+int ws__finals_alone(struct finals *f);
+
+/* --- engine_gates.c --- */
+#define WS__GATE_QUESTIONS 2 /* at most, a workload and round */
+/* The gates of what n workloads chose, and of their defaults; f is an array.
+ * Changes the choices that do not pass. *stopped as that of the finals. */
+int ws__finals_prove(struct finals *f, size_t n, int *stopped);
+
 /* --- engine_agree.c --- */
 /* Says of the filled choices which answer for their shape. Returns as
  * ws__engine_confirm. */

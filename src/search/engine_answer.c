@@ -18,6 +18,8 @@
 #include "base/banned.h"
 
 #define WANT_ALL (WS__WANT_BUILD | WS__WANT_VERDICT | WS__WANT_TIME)
+#define GATES                                                                  \
+    (WS__WANT_PROOF | WS__WANT_SANITIZER) /* asked for by themselves */
 #define DEVICE_TRIES 3
 #define NOT_RECORDED "not recorded"
 
@@ -193,9 +195,8 @@ int ws__pending_make(struct ws__engine *e, const struct ws__question *q,
 
     memset(p, 0, sizeof(*p));
     p->q = *q;
-    p->q.want = q->want & WS__WANT_SANITIZER
-                    ? WS__WANT_BUILD | WS__WANT_VERDICT | WS__WANT_SANITIZER
-                    : WANT_ALL | (q->want & WS__WANT_PROOF);
+    p->q.want = q->want & GATES ? WS__WANT_BUILD | (q->want & GATES)
+                                : WANT_ALL | (q->want & WS__WANT_FRESH);
     p->key = ws__question_key(q);
     p->ready = ws__engine_find(e, p->key);
     if (p->ready) {
@@ -319,7 +320,7 @@ static int keep(struct ws__engine *e, struct ws__pending *p)
 
 static int answer_one(struct ws__engine *e, struct ws__pending *p)
 {
-    e->pairs += p->q.effort == WS__CONFIRM && !(p->q.want & WS__WANT_SANITIZER);
+    e->pairs += p->q.effort == WS__CONFIRM && !(p->q.want & GATES);
     if (!p->fresh) {
         if (!p->ready) /* asked twice in one batch */
             p->ready = ws__engine_find(e, p->key);

@@ -20,8 +20,8 @@
  *
  * The best of several is taken, so the interval of each is that of as many
  * comparisons (Bonferroni), and the pairs of a workload run in a process of
- * their own, on inputs of their own; with it goes the proof: hidden shapes and
- * other families of values, once a candidate.
+ * their own, on inputs of their own. What they decide is proven afterwards
+ * (engine_gates.c).
  *
  * If the default has no time, the two best candidates are interleaved with
  * each other (one alone is measured again alone): the best is known then, the
@@ -42,19 +42,6 @@
 /* A candidate that screened this much slower than the default is no finalist:
  * noise between two screenings is a few percent. */
 #define HOPELESS 1.1
-
-struct judged;
-
-struct finals {
-    struct ws__engine *e;
-    const struct ws__answer **list; /* best first */
-    struct ws__pending *batch;
-    struct judged *judged; /* room for max */
-    size_t max, n;
-    uint32_t workload;
-    int stopped;
-    struct ws__choice *choice;
-};
 
 static bool is_ok(const struct ws__trial *t)
 {
@@ -128,23 +115,23 @@ static bool has_default(const struct finals *f)
 }
 
 /* How many questions will be asked, for those who watch. */
-static void plan_questions(struct finals *f)
+static void plan_questions(struct finals *f, size_t n)
 {
-    for (size_t w = 0; w < f->e->p->nworkload; w++) {
-        f->workload = (uint32_t)w;
-        find_finalists(f);
-        f->e->pairs_planned += has_default(f) ? f->n + (f->n > 1) : f->n > 0;
+    for (size_t w = 0; w < n; w++) {
+        find_finalists(&f[w]);
+        f[w].e->pairs_planned +=
+            has_default(&f[w]) ? f[w].n + (f[w].n > 1) : f[w].n > 0;
     }
 }
 
-static bool failed(const struct ws__trial *t)
+bool ws__has_failed(const struct ws__trial *t)
 {
     return t->verdict != WS__V_OK && t->verdict != WS__V_NONE;
 }
 
 static bool is_failure(const struct ws__answer *a)
 {
-    return failed(&a->t[0]) && !a->missed &&
+    return ws__has_failed(&a->t[0]) && !a->missed &&
            (a->t[0].verdict != WS__V_FILTERED || a->q.effort == WS__NORMAL);
 }
 
@@ -167,8 +154,8 @@ static int sum_up(struct ws__engine *e, struct ws__choice *choice)
     return 0;
 }
 
-static int keep_trial(struct finals *f, const struct ws__trial *from,
-                      struct ws__trial *to)
+int ws__finals_keep(struct finals *f, const struct ws__trial *from,
+                    struct ws__trial *to)
 {
     ws__trial_clear(f->e->ctx, to);
     return ws__trial_copy(f->e->ctx, from, to);
@@ -182,7 +169,7 @@ static int add_question(struct finals *f, const struct ws__candidate *a,
     struct ws__question q = {.a = *a, .workload = f->workload};
 
     q.effort = WS__CONFIRM;
-    q.want = WS__WANT_PROOF;
+    q.want = WS__WANT_FRESH;
     if (b) {
         q.pair = true;
         q.b = *b;
@@ -196,7 +183,7 @@ static int add_question(struct finals *f, const struct ws__candidate *a,
 
 /* Answers the batch; one that a recording does not hold is skipped. Leaves
  * .ready NULL where there is no answer. */
-static int answer_all(struct finals *f, size_t n)
+int ws__finals_answer(struct finals *f, size_t n)
 {
     size_t at = 0, done;
 
@@ -231,13 +218,7 @@ static int ratio_of(struct finals *f, const struct ws__trial *a,
                              f->e->opts->seed ^ salt, n, r);
 }
 
-/* A pair with the default, judged. */
-struct judged {
-    const struct ws__answer *answer;
-    struct ws__ratio ratio;
-};
-
-static int take_pair(struct finals *f, const struct judged *j)
+int ws__finals_take(struct finals *f, const struct judged *j)
 {
     const struct ws__answer *a = j->answer;
     struct ws__choice *c = f->choice;
@@ -246,15 +227,10 @@ static int take_pair(struct finals *f, const struct judged *j)
     c->confirmed = true;
     c->pair_trial_a = a->t[0].id;
     c->pair_trial_b = a->t[1].id;
-    WS_TRY(keep_trial(f, &a->t[0], &c->dflt));
+    WS_TRY(ws__finals_keep(f, &a->t[0], &c->dflt));
     if (replaces)
         c->speedup = j->ratio;
-    return keep_trial(f, &a->t[replaces], &c->best);
-}
-
-static bool better(const struct ws__ratio *r, const struct ws__ratio *best)
-{
-    return r->lo > best->lo || (r->lo == best->lo && r->value > best->value);
+    return ws__finals_keep(f, &a->t[replaces], &c->best);
 }
 
 /* The pairs with the default into `all`; true in *some if one was measured. */
@@ -278,11 +254,11 @@ static int judge_pairs(struct finals *f, size_t n, struct judged *all,
     return 0;
 }
 
-static int keep_failure(struct finals *f, const struct ws__trial *t)
+int ws__finals_failure(struct finals *f, const struct ws__trial *t)
 {
     if (f->choice->failure.verdict != WS__V_NONE)
         return 0;
-    return keep_trial(f, t, &f->choice->failure);
+    return ws__finals_keep(f, t, &f->choice->failure);
 }
 
 /* The leader interleaved with its challenger: which of the two is taken; one
@@ -297,28 +273,40 @@ static int challenge(struct finals *f, struct judged *leader,
 
     *taken = leader;
     if (rc >= 0)
-        rc = answer_all(f, n);
+        rc = ws__finals_answer(f, n);
     a = n ? answered(&f->batch[0]) : NULL;
     if (rc >= 0 && a && is_ok(&a->t[0]) && is_ok(&a->t[1]))
         rc = ratio_of(f, &a->t[0], &a->t[1], true, a->key.lo, 1, &r);
-    if (a && (!is_ok(&a->t[0]) || r.lo > 1))
+    if (a && (ws__has_failed(&a->t[0]) || r.lo > 1))
         *taken = other;
-    if (a && !is_ok(&a->t[0]) && !is_ok(&a->t[1]))
-        other->ratio.lo = 0; /* its default stays */
     for (int i = 0; a && rc >= 0 && i < 2; i++)
-        if (failed(&a->t[i]))
-            rc = keep_failure(f, &a->t[i]);
+        if (ws__has_failed(&a->t[i])) {
+            (i ? other : leader)->ratio.lo = 0; /* never taken: the default */
+            rc = ws__finals_failure(f, &a->t[i]);
+        }
     ws__pending_clear(f->e, f->batch, n);
     return rc < 0 ? rc : 0;
 }
 
-static int take_winner(struct finals *f, struct judged *all, size_t n)
+static bool better(const struct ws__ratio *r, const struct ws__ratio *best)
 {
-    struct judged *leader = NULL, *other = NULL;
+    return r->lo > best->lo || (r->lo == best->lo && r->value > best->value);
+}
+
+struct judged *ws__finals_leader(struct judged *all, size_t n)
+{
+    struct judged *leader = NULL;
 
     for (size_t i = 0; i < n; i++)
         if (!leader || better(&all[i].ratio, &leader->ratio))
             leader = &all[i];
+    return leader;
+}
+
+static int take_winner(struct finals *f, struct judged *all, size_t n)
+{
+    struct judged *leader = ws__finals_leader(all, n), *other = NULL;
+
     for (size_t i = 0; i < n; i++)
         if (&all[i] != leader && all[i].ratio.lo > 1 &&
             (!other || all[i].ratio.value > other->ratio.value))
@@ -327,7 +315,7 @@ static int take_winner(struct finals *f, struct judged *all, size_t n)
         WS_TRY(challenge(f, leader, other, &leader));
     else if (f->n > 1)
         f->e->pairs_planned--; /* the last pair is not needed */
-    return leader ? take_pair(f, leader) : 0;
+    return leader ? ws__finals_take(f, leader) : 0;
 }
 
 static bool has_pair(const struct finals *f, const struct ws__answer *a)
@@ -357,7 +345,7 @@ static int judge_screening(struct finals *f)
     if (r.lo <= 1)
         return 0;
     f->choice->speedup = r;
-    return keep_trial(f, &a->t[0], &f->choice->best);
+    return ws__finals_keep(f, &a->t[0], &f->choice->best);
 }
 
 /* Takes out of the list who failed in its pair. *dflt: a failure of the
@@ -370,12 +358,12 @@ static int drop_failed(struct finals *f, size_t n,
     for (size_t i = 0; i < f->n; i++) {
         const struct ws__answer *a = i < n ? answered(&f->batch[i]) : NULL;
 
-        if (a && failed(&a->t[0]) && a->t[0].verdict == a->t[1].verdict)
+        if (a && ws__has_failed(&a->t[0]) && a->t[0].verdict == a->t[1].verdict)
             *doubt = true;
-        else if (a && failed(&a->t[0]) && !*dflt)
+        else if (a && ws__has_failed(&a->t[0]) && !*dflt)
             *dflt = &a->t[0];
-        if (a && failed(&a->t[1]))
-            WS_TRY(keep_failure(f, &a->t[1]));
+        if (a && ws__has_failed(&a->t[1]))
+            WS_TRY(ws__finals_failure(f, &a->t[1]));
         else
             f->list[left++] = f->list[i];
     }
@@ -391,15 +379,13 @@ static int ask_alone(struct finals *f, const struct ws__trial **dflt)
     int rc = add_question(f, &f->e->work[f->workload].dflt->q.a, NULL, &n);
 
     if (rc >= 0)
-        rc = answer_all(f, n);
+        rc = ws__finals_answer(f, n);
     a = n ? answered(&f->batch[0]) : NULL;
-    if (rc >= 0 && a && failed(&a->t[0]))
+    if (rc >= 0 && a && ws__has_failed(&a->t[0]))
         *dflt = &a->t[0];
     ws__pending_clear(f->e, f->batch, n);
     return rc < 0 ? rc : 0;
 }
-
-static int without_default(struct finals *f);
 
 /* A default that was right when it was screened and is not any more. */
 static int default_failed(struct finals *f, const struct ws__trial *t)
@@ -409,9 +395,9 @@ static int default_failed(struct finals *f, const struct ws__trial *t)
     c->have_default = c->have_best = false;
     ws__trial_clear(f->e->ctx, &c->best);
     ws__trial_clear(f->e->ctx, &c->failure);
-    WS_TRY(keep_trial(f, t, &c->failure));
-    WS_TRY(keep_trial(f, t, &c->dflt));
-    return without_default(f);
+    WS_TRY(ws__finals_keep(f, t, &c->failure));
+    WS_TRY(ws__finals_keep(f, t, &c->dflt));
+    return ws__finals_alone(f);
 }
 
 static int against_default(struct finals *f)
@@ -419,17 +405,17 @@ static int against_default(struct finals *f)
     const struct ws__answer *d = f->e->work[f->workload].dflt;
     const struct ws__trial *bad = NULL;
     bool some = false, doubt = false;
-    size_t n = 0, nall = 0;
+    size_t n = 0;
     int rc = 0;
 
     f->choice->have_default = f->choice->have_best = true;
-    WS_TRY(keep_trial(f, &d->t[0], &f->choice->best));
+    WS_TRY(ws__finals_keep(f, &d->t[0], &f->choice->best));
     for (size_t i = 0; i < f->n && rc >= 0; i++)
         rc = add_question(f, &d->q.a, &f->list[i]->q.a, &n);
     if (rc >= 0)
-        rc = answer_all(f, n);
+        rc = ws__finals_answer(f, n);
     if (rc >= 0)
-        rc = judge_pairs(f, n, f->judged, &nall, &some);
+        rc = judge_pairs(f, n, f->judged, &f->njudged, &some);
     if (rc >= 0)
         rc = drop_failed(f, n, &bad, &doubt);
     ws__pending_clear(f->e, f->batch, n);
@@ -438,7 +424,7 @@ static int against_default(struct finals *f)
     if (rc >= 0 && bad)
         rc = default_failed(f, bad);
     else if (rc >= 0)
-        rc = some ? take_winner(f, f->judged, nall) : judge_screening(f);
+        rc = some ? take_winner(f, f->judged, f->njudged) : judge_screening(f);
     return rc;
 }
 
@@ -460,10 +446,10 @@ static int judge_two(struct finals *f, const struct ws__answer *a)
     }
     f->choice->pair_trial_a = a->t[0].id;
     f->choice->pair_trial_b = a->t[1].id;
-    return keep_trial(f, &a->t[best], &f->choice->best);
+    return ws__finals_keep(f, &a->t[best], &f->choice->best);
 }
 
-static int without_default(struct finals *f)
+int ws__finals_alone(struct finals *f)
 {
     const struct ws__answer *a;
     size_t n = 0;
@@ -472,103 +458,22 @@ static int without_default(struct finals *f)
     if (!f->n)
         return 0;
     f->choice->have_best = true;
-    WS_TRY(keep_trial(f, &f->list[0]->t[0], &f->choice->best));
+    WS_TRY(ws__finals_keep(f, &f->list[0]->t[0], &f->choice->best));
     if (f->n > 1)
         rc = add_question(f, &f->list[1]->q.a, &f->list[0]->q.a, &n);
     else
         rc = add_question(f, &f->list[0]->q.a, NULL, &n);
     if (rc >= 0)
-        rc = answer_all(f, n);
+        rc = ws__finals_answer(f, n);
     a = n ? answered(&f->batch[0]) : NULL;
     if (rc >= 0 && a && a->n == 2)
         rc = judge_two(f, a);
     else if (rc >= 0 && a && is_ok(&a->t[0]))
-        rc = keep_trial(f, &a->t[0], &f->choice->best);
+        rc = ws__finals_keep(f, &a->t[0], &f->choice->best);
     else if (a)
         f->choice->have_best = false;
     ws__pending_clear(f->e, f->batch, n);
     return rc;
-}
-
-/* --- gates of what is chosen -----------------------------------------------
- */
-
-static bool same(const struct ws__candidate *a, const struct ws__candidate *b)
-{
-    return a->kernel == b->kernel && ws__config_eq(&a->config, &b->config);
-}
-
-/* The trial of a question that wanted `gate` of the candidate: a proof on this
- * workload, a sanitizer's on whichever. */
-static const struct ws__trial *
-find_gate(const struct finals *f, const struct ws__candidate *c, unsigned gate)
-{
-    for (size_t i = 0; i < f->e->n; i++) {
-        const struct ws__answer *a = f->e->answer[i];
-
-        if (!(a->q.want & gate) ||
-            (gate == WS__WANT_PROOF && a->q.workload != f->workload))
-            continue;
-        if (same(&a->q.a, c))
-            return &a->t[0];
-        if (a->q.pair && same(&a->q.b, c))
-            return &a->t[1];
-    }
-    return NULL;
-}
-
-/* *t: NULL if the run is stopped. */
-static int ask_gate(struct finals *f, const struct ws__candidate *c,
-                    unsigned gate, const struct ws__trial **t)
-{
-    struct ws__question q = {.a = *c,
-                             .workload = f->workload,
-                             .effort = WS__CONFIRM,
-                             .want = gate};
-    int rc;
-
-    *t = find_gate(f, c, gate);
-    if (*t || f->stopped)
-        return 0;
-    WS_TRY(ws__pending_make(f->e, &q, f->batch, 0));
-    rc = answer_all(f, 1);
-    ws__pending_clear(f->e, f->batch, 1);
-    *t = find_gate(f, c, gate);
-    return rc;
-}
-
-/* A choice that fails is none: the default stays, unless it is the one. */
-static int pass_gate(struct finals *f, unsigned gate)
-{
-    struct ws__choice *c = f->choice;
-    const struct ws__trial *t;
-    bool is_default;
-
-    if (!c->have_best)
-        return 0;
-    WS_TRY(ask_gate(f, &c->best.candidate, gate, &t));
-    if (!t || !failed(t))
-        return 0;
-    is_default =
-        c->have_default && same(&c->best.candidate, &c->dflt.candidate);
-    WS_TRY(keep_failure(f, t));
-    c->speedup = (struct ws__ratio){1, 1, 1};
-    c->confirmed = false;
-    c->pair_trial_a = c->pair_trial_b = 0;
-    c->have_best = c->have_default && !is_default;
-    if (is_default)
-        c->have_default = false;
-    if (!c->have_best)
-        return 0;
-    WS_TRY(keep_trial(f, &c->dflt, &c->best));
-    return pass_gate(f, gate);
-}
-
-static int pass_gates(struct finals *f)
-{
-    if (f->e->opts->prove)
-        WS_TRY(pass_gate(f, WS__WANT_PROOF));
-    return f->e->opts->sanitize ? pass_gate(f, WS__WANT_SANITIZER) : 0;
 }
 
 static int choose(struct finals *f)
@@ -578,36 +483,56 @@ static int choose(struct finals *f)
     f->choice->speedup = (struct ws__ratio){1, 1, 1};
     find_finalists(f);
     if (d)
-        WS_TRY(keep_trial(f, &d->t[0], &f->choice->dflt));
-    return has_default(f) ? against_default(f) : without_default(f);
+        WS_TRY(ws__finals_keep(f, &d->t[0], &f->choice->dflt));
+    return has_default(f) ? against_default(f) : ws__finals_alone(f);
+}
+
+static int make_finals(struct ws__engine *e, struct ws__choice *choice,
+                       struct ws__pending *batch, struct finals *f, uint32_t w)
+{
+    f->e = e;
+    f->workload = w;
+    f->choice = &choice[w];
+    f->batch = batch;
+    f->max = e->opts->finalists ? e->opts->finalists : FINALISTS;
+    f->list = ws__alloc(e->ctx, f->max, sizeof(*f->list));
+    f->judged = ws__alloc(e->ctx, f->max, sizeof(*f->judged));
+    return f->list && f->judged ? 0 : WS_ENOMEM;
+}
+
+static int confirm_all(struct ws__engine *e, struct finals *f, size_t n,
+                       struct ws__choice *choice, int *stopped)
+{
+    plan_questions(f, n);
+    WS_TRY(sum_up(e, choice));
+    for (size_t w = 0; w < n; w++) {
+        f[w].stopped = *stopped;
+        WS_TRY(choose(&f[w]));
+        *stopped = f[w].stopped;
+    }
+    return ws__finals_prove(f, n, stopped);
 }
 
 int ws__engine_confirm(struct ws__engine *e, int stopped,
                        struct ws__choice *choice)
 {
-    struct finals f = {.e = e, .stopped = stopped};
-    int rc = 0;
+    size_t n = e->p->nworkload, room = WS__GATE_QUESTIONS * n;
+    size_t max = e->opts->finalists ? e->opts->finalists : FINALISTS;
+    struct ws__pending *batch =
+        ws__alloc(e->ctx, room > max ? room : max, sizeof(*batch));
+    struct finals *f = ws__alloc(e->ctx, n, sizeof(*f));
+    int rc = batch && f ? 0 : WS_ENOMEM;
 
-    f.max = e->opts->finalists ? e->opts->finalists : FINALISTS;
     e->stage = "confirm";
-    f.list = ws__alloc(e->ctx, f.max, sizeof(*f.list));
-    f.batch = ws__alloc(e->ctx, f.max, sizeof(*f.batch));
-    f.judged = ws__alloc(e->ctx, f.max, sizeof(*f.judged));
-    if (!f.list || !f.batch || !f.judged)
-        rc = WS_ENOMEM;
-    if (rc >= 0) {
-        plan_questions(&f);
-        rc = sum_up(e, choice);
+    for (size_t w = 0; w < n && rc >= 0; w++)
+        rc = make_finals(e, choice, batch, &f[w], (uint32_t)w);
+    if (rc >= 0)
+        rc = confirm_all(e, f, n, choice, &stopped);
+    for (size_t w = 0; f && w < n; w++) {
+        ws__free(e->ctx, f[w].list);
+        ws__free(e->ctx, f[w].judged);
     }
-    for (size_t w = 0; w < e->p->nworkload && rc >= 0; w++) {
-        f.workload = (uint32_t)w;
-        f.choice = &choice[w];
-        rc = choose(&f);
-        if (rc >= 0)
-            rc = pass_gates(&f);
-    }
-    ws__free(e->ctx, f.list);
-    ws__free(e->ctx, f.batch);
-    ws__free(e->ctx, f.judged);
-    return rc < 0 ? rc : f.stopped;
+    ws__free(e->ctx, f);
+    ws__free(e->ctx, batch);
+    return rc < 0 ? rc : stopped;
 }

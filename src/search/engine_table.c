@@ -14,8 +14,12 @@
 struct ws__hash ws__question_key(const struct ws__question *q)
 {
     uint64_t kind = q->effort == WS__CONFIRM;
-    struct ws__hash h = {q->workload,
-                         kind | (q->want & WS__WANT_SANITIZER ? 2 : 0)};
+    struct ws__hash h;
+
+    if (!q->pair) /* gates are asked for without times */
+        kind |= (q->want & WS__WANT_SANITIZER ? 2u : 0) |
+                (q->want & WS__WANT_PROOF ? 4u : 0);
+    h = (struct ws__hash){q->workload, kind};
 
     h = ws__hash_u64(h, q->a.kernel);
     h = ws__hash_mix(h, &q->a.config, sizeof(q->a.config));

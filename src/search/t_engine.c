@@ -629,6 +629,32 @@ static void default_is_unproven(struct t_world *w, const struct ws__question *q,
         out[0].verdict = WS__V_WRONG;
 }
 
+/* The one that leads, or all but the default, or the default that lost, is
+ * wrong on what nobody asked for. */
+static void leader_is_unproven(struct t_world *w, const struct ws__question *q,
+                               struct ws__trial *out)
+{
+    third_flatters(w, q, out);
+    if (q->want & WS__WANT_PROOF && !t_is_default(w, &q->a) && w->proofs == 0)
+        out[0].verdict = WS__V_WRONG;
+}
+
+static void none_is_proven(struct t_world *w, const struct ws__question *q,
+                           struct ws__trial *out)
+{
+    third_flatters(w, q, out);
+    if (q->want & WS__WANT_PROOF && !t_is_default(w, &q->a))
+        out[0].verdict = WS__V_WRONG;
+}
+
+static void loser_is_unproven(struct t_world *w, const struct ws__question *q,
+                              struct ws__trial *out)
+{
+    third_flatters(w, q, out);
+    if (q->want & WS__WANT_PROOF && t_is_default(w, &q->a))
+        out[0].verdict = WS__V_WRONG;
+}
+
 /* Both drift alike: only their rounds together tell. */
 static void drifting(struct t_world *w, const struct ws__question *q,
                      struct ws__trial *out)
@@ -680,17 +706,54 @@ static void test_sanitizer(void **state)
     end_evidence(&out, ctx);
 
     c = evidence(best_is_unsound, 0, &out, &ctx);
-    assert_int_equal(world.sanitized, 2); /* the default, too */
+    assert_int_equal(world.sanitized, 3); /* the runner-up and the default */
     assert_true(t_is_default(&world, &c->best.candidate));
     assert_true(c->speedup.lo >= 1 && c->speedup.hi <= 1);
     assert_int_equal(c->failure.verdict, WS__V_WRONG);
     end_evidence(&out, ctx);
 
     c = evidence(all_unsound, 0, &out, &ctx);
-    assert_int_equal(world.sanitized, 2);
+    assert_int_equal(world.sanitized, 4); /* and who was no better than it */
     assert_false(c->have_best || c->have_default);
     end_evidence(&out, ctx);
     world_sanitize = false;
+}
+
+/* Who comes after a choice that fails its proof; all of it once. */
+static void test_runner_up(void **state)
+{
+    struct ws__outcome out;
+    struct ws__choice *c;
+    struct ws_ctx *ctx;
+
+    (void)state;
+    world_prove = true;
+    c = evidence(third_flatters, 0, &out, &ctx);
+    assert_int_equal(world.proofs, 2); /* the leader, the default */
+    assert_true(c->best.sample_ns[0] == 95);
+    end_evidence(&out, ctx);
+
+    c = evidence(leader_is_unproven, 0, &out, &ctx);
+    assert_int_equal(world.proofs, 3);
+    assert_true(c->confirmed && c->best.sample_ns[0] == 50);
+    assert_true(c->speedup.lo > 1 && c->have_default);
+    assert_int_equal(c->failure.verdict, WS__V_WRONG);
+    end_evidence(&out, ctx);
+
+    c = evidence(none_is_proven, 0, &out, &ctx);
+    assert_int_equal(world.proofs, 3);
+    assert_true(c->have_best && t_is_default(&world, &c->best.candidate));
+    assert_false(c->confirmed);
+    end_evidence(&out, ctx);
+
+    /* Nothing is known of what is faster than something wrong. */
+    c = evidence(loser_is_unproven, 0, &out, &ctx);
+    assert_true(c->have_best && c->best.sample_ns[0] == 95);
+    assert_false(c->have_default || c->confirmed);
+    assert_true(c->speedup.lo >= 1 && c->speedup.hi <= 1);
+    assert_int_equal(c->dflt.verdict, WS__V_WRONG);
+    end_evidence(&out, ctx);
+    world_prove = false;
 }
 
 /* What no pair has proven is proven alone, the default too. */
@@ -1119,6 +1182,7 @@ int main(void)
         cmocka_unit_test(test_reuse_is_whole),
         cmocka_unit_test(test_evidence),
         cmocka_unit_test(test_sanitizer),
+        cmocka_unit_test(test_runner_up),
         cmocka_unit_test(test_proof_alone),
         cmocka_unit_test(test_ties),
         cmocka_unit_test(test_one_shape),

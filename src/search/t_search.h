@@ -156,7 +156,7 @@ struct t_world {
                    struct ws__trial *out);
     size_t pairs; /* answered so far, for it */
     bool prove, sanitize;
-    size_t sanitized; /* such questions */
+    size_t sanitized, proofs; /* such questions */
     struct t_journal journal;
 };
 
@@ -258,6 +258,7 @@ static inline int t_answer(void *self, const struct ws__question *q,
         w->change(w, q, out);
     w->pairs += q->pair;
     w->sanitized += (q->want & WS__WANT_SANITIZER) != 0;
+    w->proofs += (q->want & WS__WANT_PROOF) != 0;
     return 0;
 }
 

@@ -15,6 +15,9 @@
  * strings, digit separators, trigraphs, lone carriage returns, blanks behind
  * a joining backslash, blanks beyond ASCII, comments in lines that compilers
  * read as they are) are refused, and so are pragmas that look at files.
+ * Assembly is CUDA C's alone: for processors it is machine code, and the
+ * assembler reads files. What macros put together is left to the compiler,
+ * for which the words mean nothing there (opencl_build.c).
  * #line directives keep the author's line numbers, with base names only, so
  * that a text does not depend on where it lies.
  */
@@ -39,6 +42,7 @@ struct source {
     size_t nseen;
     unsigned nested;
     enum ws__dialect dialect;
+    bool ours; /* now in one of our headers */
 };
 
 /* A place in one file's text. */
@@ -291,6 +295,7 @@ static int include_file(struct scan *c, const char *name,
 {
     const char *path = NULL, *canonical = NULL, *ours = NULL;
     struct ws_ctx *ctx = c->s->l->ctx;
+    bool outer = c->s->ours;
     int rc;
 
     if (*name == '/') {
@@ -309,7 +314,9 @@ static int include_file(struct scan *c, const char *name,
         return 0;
     WS_TRY(
         ws__buf_printf(&c->s->out, "\n#line 1 \"%s\"\n", ws__path_base(path)));
+    c->s->ours = ours != NULL; /* the last place that was looked at */
     WS_TRY(add_file(c->s, path, canonical));
+    c->s->ours = outer;
     return ws__buf_printf(&c->s->out, "\n#line %u \"%s\"\n", c->line,
                           ws__path_base(c->path));
 }
@@ -493,6 +500,20 @@ static int check_files(struct scan *c, const char *word,
     return 0;
 }
 
+/* The text of a pack has our headers in it. */
+static int check_assembly(struct scan *c, const char *word,
+                          const struct ws__loc *loc)
+{
+    static const char *const words[] = {"asm", "__asm", "__asm__"};
+
+    if (c->s->dialect == WS__DIALECT_CUDA || c->s->ours || c->s->l->no_files ||
+        !is_one_of(word, words, WS_COUNT(words)))
+        return 0;
+    return refuse(c, loc, "assembly in a source for processors",
+                  "write C; a kernel for NVIDIA's GPUs alone says 'dialect: "
+                  "cuda' and may have inline PTX");
+}
+
 /* The rest of a number as preprocessors see it, to which points, and signs
  * behind an exponent, belong: 1.e-5f. */
 static int scan_number(struct scan *c, char last, const struct ws__loc *loc)
@@ -521,6 +542,7 @@ static int scan_word(struct scan *c)
     c->start = false;
     last = take_word(c, word, sizeof(word));
     WS_TRY(check_files(c, word, &loc));
+    WS_TRY(check_assembly(c, word, &loc));
     if (isdigit((unsigned char)*word))
         return scan_number(c, last, &loc);
     if (peek(c) == '"' && is_one_of(word, raw, WS_COUNT(raw)))

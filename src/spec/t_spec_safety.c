@@ -224,6 +224,17 @@ static const struct {
     {ANY, "#if __has_embed(\"x\")\n#endif\n", "other files"},
     {ANY, "#if __has_builtin(x)\n#endif\n", NULL},
     {ANY, "#__include_macros \"x\"\n", "is not supported"},
+    /* assembly */
+    {WS__DIALECT_OPENCL, "__asm__(\".incbin \\\"/etc/passwd\\\"\");\n",
+     "assembly in a source"},
+    {WS__DIALECT_PORTABLE, "void f(void) { __asm volatile(\"nop\"); }\n",
+     "assembly in a source"},
+    {WS__DIALECT_OPENCL, "as\\\nm(\"nop\");\n", "assembly in a source"},
+    {WS__DIALECT_OPENCL, "#define A asm\nA(\"nop\");\n",
+     "assembly in a source"},
+    {WS__DIALECT_OPENCL, "#undef __asm__\n", "assembly in a source"},
+    {WS__DIALECT_OPENCL, "int asma, my_asm; /* asm */\n", NULL},
+    {WS__DIALECT_CUDA, "void f(void) { asm volatile(\"trap;\"); }\n", NULL},
 };
 
 static const char *const dialect_names[] = {"portable", "opencl", "cuda"};

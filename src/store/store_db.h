@@ -13,8 +13,8 @@
 #include "store/store.h"
 
 #define WS__STORE_APPLICATION_ID 0x57536d74 /* "WSmt" */
-#define WS__STORE_FORMAT 4
-#define WS__TEXT_FORMAT 3
+#define WS__STORE_FORMAT 5
+#define WS__TEXT_FORMAT 4
 #define WS__STORE_BUSY_MS 5000
 
 /* Kinds: UINT any unsigned integer, enum or bool; F64 double; HASH ws__hash;
@@ -62,7 +62,7 @@
     X(wall_ns, UINT, wall_ns)                                                  \
     X(candidate_hash, HASH, candidate_hash)                                    \
     X(workload_hash, HASH, workload_hash)                                      \
-    WS__TRIAL_COLUMNS_3(X) WS__TRIAL_COLUMNS_4(X)
+    WS__TRIAL_COLUMNS_3(X) WS__TRIAL_COLUMNS_4(X) WS__TRIAL_COLUMNS_5(X)
 
 /* Of format 3; older rows have zeros there. */
 #define WS__TRIAL_COLUMNS_3(X)                                                 \
@@ -83,6 +83,8 @@
     X(shapes_ns, UINT, gate_ns[WS__GATE_SHAPES])                               \
     X(sanitizer_ns, UINT, gate_ns[WS__GATE_SANITIZER])                         \
     X(again_ns, UINT, gate_ns[WS__GATE_AGAIN])
+/* Of format 5. */
+#define WS__TRIAL_COLUMNS_5(X) X(counters, TEXT, counters)
 
 #define WS__QUESTION_COLUMNS(X)                                                \
     X(id, UINT, id)                                                            \

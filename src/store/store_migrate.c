@@ -8,8 +8,8 @@
  * were new.
  *
  * Format 2 added checksums to the tables that had none (identity, run, value)
- * and the table spec. Formats 3 and 4 added columns to trial; zero in all of
- * them leaves a row's checksum as it was.
+ * and the table spec. Formats 3 to 5 added columns to trial; zero or NULL in
+ * all of them leaves a row's checksum as it was.
  */
 #include "store/store_db.h"
 
@@ -27,6 +27,8 @@ static const char to_3[] =
     WS__TRIAL_COLUMNS_3(ADD_COLUMN) "PRAGMA user_version = 3";
 static const char to_4[] =
     WS__TRIAL_COLUMNS_4(ADD_COLUMN) "PRAGMA user_version = 4";
+static const char to_5[] = "ALTER TABLE trial ADD COLUMN counters TEXT;"
+                           "PRAGMA user_version = 5";
 
 /* A temporary name hides the one of the file. */
 static const char bridge_1[] =
@@ -37,12 +39,13 @@ static const char bridge_1[] =
     "CREATE TEMP TABLE spec(hash BLOB, text TEXT, sum INTEGER)";
 
 #define ZERO(name, kind, field) ", 0 AS " #name
+#define NO_5 ", NULL AS counters FROM main.trial"
 static const char bridge_2[] =
     "CREATE TEMP VIEW trial AS SELECT *" WS__TRIAL_COLUMNS_3(ZERO)
-        WS__TRIAL_COLUMNS_4(ZERO) " FROM main.trial";
+        WS__TRIAL_COLUMNS_4(ZERO) NO_5;
 static const char bridge_3[] =
-    "CREATE TEMP VIEW trial AS SELECT *" WS__TRIAL_COLUMNS_4(
-        ZERO) " FROM main.trial";
+    "CREATE TEMP VIEW trial AS SELECT *" WS__TRIAL_COLUMNS_4(ZERO) NO_5;
+static const char bridge_4[] = "CREATE TEMP VIEW trial AS SELECT *" NO_5;
 
 /* The row after the one seen last: 1, or 0. Each is read by a statement of its
  * own, so that nothing is written into a walk. */
@@ -182,12 +185,18 @@ int ws__store_migrate(struct ws__store *s)
         WS_TRY(check_runs(s));
     if (s->format < 3)
         WS_TRY(ws__store_exec(s, to_3, "bring up to date"));
-    return ws__store_exec(s, to_4, "bring up to date");
+    if (s->format < 4)
+        WS_TRY(ws__store_exec(s, to_4, "bring up to date"));
+    return ws__store_exec(s, to_5, "bring up to date");
 }
 
 int ws__store_bridge(struct ws__store *s)
 {
     if (s->format < 2)
         WS_TRY(ws__store_exec(s, bridge_1, "read"));
-    return ws__store_exec(s, s->format < 3 ? bridge_2 : bridge_3, "read");
+    return ws__store_exec(s,
+                          s->format < 3   ? bridge_2
+                          : s->format < 4 ? bridge_3
+                                          : bridge_4,
+                          "read");
 }

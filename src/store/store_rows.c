@@ -38,20 +38,24 @@ static const struct ws__column identity_column[] = {
 #define ONE(name, kind, field) +1
 #define ADDED_3 (0 WS__TRIAL_COLUMNS_3(ONE))
 #define ADDED_4 (0 WS__TRIAL_COLUMNS_4(ONE))
-#define COLUMNS(list, by_2, by_3)                                              \
+#define ADDED_5 (0 WS__TRIAL_COLUMNS_5(ONE))
+#define COLUMNS(list, by_2, by_3, by_4)                                        \
     {                                                                          \
         list, WS_COUNT(list),                                                  \
         {                                                                      \
-            WS_COUNT(list) - (by_2) - (by_3), WS_COUNT(list) - (by_3),         \
+            WS_COUNT(list) - (by_2) - (by_3) - (by_4),                         \
+                WS_COUNT(list) - (by_3) - (by_4), WS_COUNT(list) - (by_4),     \
                 WS_COUNT(list)                                                 \
         }                                                                      \
     }
 
 const struct ws__columns ws__trial_columns =
-    COLUMNS(trial_column, ADDED_3, ADDED_4);
-const struct ws__columns ws__question_columns = COLUMNS(question_column, 0, 0);
-const struct ws__columns ws__run_columns = COLUMNS(run_column, 0, 0);
-const struct ws__columns ws__identity_columns = COLUMNS(identity_column, 0, 0);
+    COLUMNS(trial_column, ADDED_3, ADDED_4, ADDED_5);
+const struct ws__columns ws__question_columns =
+    COLUMNS(question_column, 0, 0, 0);
+const struct ws__columns ws__run_columns = COLUMNS(run_column, 0, 0, 0);
+const struct ws__columns ws__identity_columns =
+    COLUMNS(identity_column, 0, 0, 0);
 
 /* --- scalars ------------------------------------------------------------- */
 
@@ -172,15 +176,27 @@ static uint64_t sum_row(struct ws__hash h, const struct ws__column *c, size_t n,
     return h.lo;
 }
 
-/* Columns that came with a later format count where one is not zero, so that
- * older rows keep their sums. */
+/* A number that is not 0, or a text that is there. */
+static bool is_set(const struct ws__trial *t, const struct ws__column *c)
+{
+    const char *p = (const char *)t + c->off;
+    const char *text;
+
+    if (c->kind != WS__KIND_TEXT)
+        return load_uint(p, c->size) != 0;
+    memcpy(&text, p, sizeof(text));
+    return text != NULL;
+}
+
+/* Columns that came with a later format count where one is set, so that older
+ * rows keep their sums. */
 static uint64_t trial_sum(struct ws__hash keys, const struct ws__trial *t)
 {
     const struct ws__columns *c = &ws__trial_columns;
     size_t format = 0;
 
     for (size_t i = c->upto[0]; i < c->n; i++)
-        if (load_uint((const char *)t + c->at[i].off, c->at[i].size))
+        if (is_set(t, &c->at[i]))
             while (i >= c->upto[format])
                 format++;
     return sum_row(keys, c->at, c->upto[format], t);

@@ -76,7 +76,7 @@ static const char tables[] =
     " max_threads INTEGER NOT NULL, binary_hash BLOB NOT NULL,"
     " blocks_per_unit INTEGER NOT NULL, mhz INTEGER NOT NULL,"
     " slowed INTEGER NOT NULL, kept_slowed INTEGER NOT "
-    "NULL," WS__TRIAL_COLUMNS_4(
+    "NULL, counters TEXT," WS__TRIAL_COLUMNS_4(
         COLUMN) " wrong_tensor INTEGER NOT NULL, wrong_bad INTEGER NOT NULL,"
                 " wrong_total INTEGER NOT NULL, wrong_nan INTEGER NOT NULL,"
                 " wrong_unwritten INTEGER NOT NULL, wrong_max_abs REAL NOT "

@@ -500,7 +500,7 @@ static void test_unfit_files(void **state)
     t_raw("PRAGMA user_version = 7");
     expect_refused(ctx, WS_EVERSION);
     assert_non_null(strstr(ws_ctx_error(ctx)->message, "format 7"));
-    assert_non_null(strstr(ws_ctx_error(ctx)->message, "up to 4"));
+    assert_non_null(strstr(ws_ctx_error(ctx)->message, "up to 5"));
     t_raw("PRAGMA user_version = 0");
     expect_refused(ctx, WS_ECORRUPT);
     unlink(t_path);

@@ -148,6 +148,9 @@ static inline void t_trial(struct ws_ctx *ctx, uint64_t i, size_t nsample,
         assert_int_equal(ws__trial_set_reason(ctx, t, "because %d\n\xff",
                                               (int)i),
                          0);
+    if (i % 4)
+        t->counters = ws__strdup(ctx, i % 2 ? "dram_read=1;warps=2.5"
+                                            : "issue_pct=1e-300");
     t->nsample = nsample;
     if (!nsample)
         return;
@@ -174,10 +177,12 @@ static inline bool t_same(const struct ws__trial *a, const struct ws__trial *b)
 
     if (!a->reason != !b->reason || a->nsample != b->nsample ||
         (a->reason && strcmp(a->reason, b->reason)) ||
+        !a->counters != !b->counters ||
+        (a->counters && strcmp(a->counters, b->counters)) ||
         (a->nsample &&
          memcmp(a->sample_ns, b->sample_ns, a->nsample * sizeof(double))))
         return false;
-    x.reason = y.reason = NULL;
+    x.reason = y.reason = x.counters = y.counters = NULL;
     x.sample_ns = y.sample_ns = NULL;
     x.id = y.id = 0;
     return !memcmp(&x, &y, sizeof(x));

@@ -178,6 +178,8 @@ static int check_old(void *user, const struct ws__store_row *r)
     t_half(old->ctx, &r->question, r->part == 2, 4 + (r->part == 2), &want);
     want.res.blocks_per_unit = want.mhz = want.slowed = want.kept_slowed = 0;
     want.gates = 0;
+    ws__free(old->ctx, want.counters);
+    want.counters = NULL;
     memset(want.gate_ns, 0, sizeof(want.gate_ns));
     assert_true(t_same(&want, &r->trial));
     assert_true(r->trial.id > old->last);
@@ -344,7 +346,7 @@ static void test_old_text(void **state)
     (void)state;
 
     for (unsigned format = 1; format < WS__TEXT_FORMAT; format++) {
-        old_format = format == 1 ? 1 : 3; /* the files that hold it */
+        old_format = format == 1 ? 1 : (int)format + 1; /* that holds it */
         data_path(path, sizeof(path), "jsonl");
         assert_int_equal(ws__fs_read(ctx, path, 1 << 20, &text, &n), 0);
         snprintf(name, sizeof(name), "old%u.db", format);
@@ -572,7 +574,7 @@ static const struct edit {
     int code;
 } edits[] = {
     {1, "\"spec\",", "\"spec\" ", "not JSON", WS_EPARSE},
-    {1, "\"format\":3", "\"format\":4", "format 4", WS_EVERSION},
+    {1, "\"format\":4", "\"format\":5", "format 5", WS_EVERSION},
     {2, "{", "[{", "not JSON", WS_EPARSE},
     {2, "\"wavesmith\":\"trial\"", "\"wavesmith\":\"trail\"", "'trail'",
      WS_EPARSE},

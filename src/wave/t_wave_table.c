@@ -107,7 +107,7 @@ static bool find_row(const struct h200 *h, struct ws__csv *c,
 
     for (size_t p = 0; p < k->nparam; p++) {
         size_t n = strlen(text);
-        const char *v = c->cell[ws__csv_column(c, k->param[p].name)];
+        const char *v = c->row.cell[ws__csv_column(c, k->param[p].name)];
 
         if (!*v)
             return false;
@@ -157,7 +157,7 @@ static size_t compare_grids(const char *name)
         if (rows++ % 7 || !find_row(&h, &c, at, &shape, &config))
             continue;
         assert_int_equal(pair(&h, shape, config)->coord[WSRT_W_GRID],
-                         atoll(c.cell[grid]));
+                         atoll(c.row.cell[grid]));
         n++;
     }
     ws__csv_clear(&c);

@@ -6,6 +6,7 @@
 fake=${WS_BUILD:-build/gcc}/tests/fakecuda
 [ -e "$fake/libcuda.so.1" ] || skip_all "the fake driver was not built ('make fakecuda')"
 export WAVESMITH_CACHE=$tmp/cache
+echo '- {batch_size: 3, hidden_size: 64, T: float32}' >"$tmp/one.yaml"
 found=$(ldconfig -p 2>/dev/null)
 on() { LD_LIBRARY_PATH=$fake "$@"; }
 says() { # NAME WORDS VARIABLE=VALUE...: why cuda is not usable
@@ -102,6 +103,30 @@ done
 # Newer than the compiler: what it makes is PTX, which the driver compiles.
 expect "a device of tomorrow" 0 env LD_LIBRARY_PATH="$fake" FAKECUDA_CAPABILITY=130 "$ws" check examples/own-op-kernel \
     --kernel "$tmp/template.yaml" --workload M=4,N=4096 --device cuda:0
+
+# --- counters of each candidate ----------------------------------------------
+db=$tmp/counted.db
+expect "a tune that counts" 0 on "$ws" tune ops/rmsnorm --device cuda:0 --budget 4 --seed 1 --counters \
+    --workloads "$tmp/one.yaml" --store "$db"
+expect "what it counted" 0 "$ws" trials "$db" --limit 9 --json
+check "each timed trial has some" python3 - "$tmp/out" <<'P'
+import json, sys
+t = [x for x in json.load(open(sys.argv[1]))["trials"] if x["sample_ns"] and x["effort"] != "confirm"]
+assert t and all(x["counters"] and x["counters"][0]["dram_read"] >= 0 for x in t), [x["counters"] for x in t]
+P
+expect "exported" 0 "$ws" trials "$db" --export "$tmp/counted.jsonl"
+expect "and imported" 0 "$ws" trials "$tmp/again.db" --import "$tmp/counted.jsonl"
+"$ws" trials "$db" --export "$tmp/1.jsonl" >/dev/null && "$ws" trials "$tmp/again.db" --export "$tmp/2.jsonl" >/dev/null
+check "they are the same" test "$(grep -c dram_read "$tmp/1.jsonl")" = "$(grep -c dram_read "$tmp/2.jsonl")"
+sed 's/"counters":"dram_read=/"counters":"dram read=/;s/"counters":"time=/"counters":"time /' "$tmp/1.jsonl" >"$tmp/bad.jsonl"
+expect "counters that are none are refused" 2 "$ws" trials "$tmp/bad.db" --import "$tmp/bad.jsonl"
+check "with the reason" err_has "'counters' is no list"
+expect "a card that may not be asked" 0 env LD_LIBRARY_PATH="$fake" FAKECUDA_FAIL="cuptiProfilerInitialize:*:35" "$ws" tune ops/rmsnorm \
+    --device cuda:0 --budget 2 --seed 1 --counters --workloads "$tmp/one.yaml" --store "$tmp/uncounted.db"
+check "says so once" test "$(grep -c "no counters are kept" "$tmp/err")" = 1
+expect "a processor counts nothing" 0 "$ws" tune ops/rmsnorm --device opencl --budget 2 --seed 1 --counters --workloads "$tmp/one.yaml" \
+    --store "$tmp/cpu.db"
+check "and says so" err_has "no counters are kept: none are known of this device"
 
 # --- a tune full of faults -------------------------------------------------
 db=$tmp/faults.db

@@ -10,13 +10,26 @@ export WAVESMITH_CACHE=$tmp/cache LD_LIBRARY_PATH=$fake
 mkdir -p "$tmp/bin" "$tmp/say"
 cat >"$tmp/bin/compute-sanitizer" <<'S'
 #!/usr/bin/env bash
-# --tool T --log-file F --report-api-errors no WORKER
+# OPTIONS WORKER: each option has a value. What it has to say it says when the
+# worker has ended, as the real one does: `say/TOOL.N` of its Nth process, else
+# `say/TOOL`, else `say/clean`.
 dir=$(dirname "$0")/../say
 echo "$*" >>"$dir/asked"
-[ -e "$dir/$2.none" ] || { echo "========= COMPUTE-SANITIZER"; cat "$dir/$2" 2>/dev/null || cat "$dir/clean"; } >"$4"
-[ -e "$dir/$2.dies" ] && exit 1
-shift 6
-exec "$@"
+while [[ $1 == --* ]]; do
+    case $1 in --tool) tool=$2 ;; --log-file) log=$2 ;; esac
+    shift 2
+done
+[ -e "$dir/$tool.dies" ] && exit 1
+"$@" &
+worker=$!
+trap 'kill -9 $worker' TERM
+wait $worker
+rc=$?
+sleep 0.2
+[ -e "$dir/$tool.none" ] && exit $rc
+nth=$(grep -c -- "--tool $tool " "$dir/asked")
+{ echo "========= COMPUTE-SANITIZER"; cat "$dir/$tool.$nth" 2>/dev/null || cat "$dir/$tool" 2>/dev/null || cat "$dir/clean"; } >"$log"
+exit $rc
 S
 chmod +x "$tmp/bin/compute-sanitizer"
 echo "========= ERROR SUMMARY: 0 errors" >"$tmp/say/clean"
@@ -26,7 +39,10 @@ ends() { [ "$(gate)" = "$1" ]; }
 
 expect "nothing found" 0 run
 check "the gate is passed" ends passed
-check "four tools" [ "$(awk '{print $2}' "$tmp/say/asked" | sort | tr '\n' ' ')" = "initcheck memcheck racecheck synccheck " ]
+asked() { awk '{print $2}' "$tmp/say/asked" | sort | uniq -c | awk '{printf "%s%s:%d", (NR > 1 ? " " : ""), $2, $1}'; }
+check "four tools, each once" [ "$(asked)" = "initcheck:1 memcheck:1 racecheck:1 synccheck:1" ]
+check "only of one are allocations padded" [ "$(grep -c -- "--tool memcheck .*--padding" "$tmp/say/asked") $(grep -c -- --padding "$tmp/say/asked")" = "1 1" ]
+check "logs have a folder of their own" grep -q -- "--log-file $tmp/cache/sanitizer-....../memcheck-1.log" "$tmp/say/asked"
 check "errors of the driver's calls are not asked for" grep -q -- "--report-api-errors no" "$tmp/say/asked"
 
 cat >"$tmp/say/racecheck" <<'S'
@@ -58,5 +74,41 @@ touch "$tmp/say/synccheck.dies"
 expect "a tool that dies" 0 run
 check "is no verdict" ends absent
 rm "$tmp/say/synccheck.dies"
-check "no log is left" [ -z "$(ls "$tmp"/cache/sanitizer-* 2>/dev/null)" ]
+no_log() { [ -z "$(ls -d "$tmp"/cache/sanitizer-* 2>/dev/null)" ]; }
+check "no log is left" no_log
+
+# What a tune chose is watched together: the tools start once. The default of
+# three shapes is chosen for all, of two element types.
+cat >"$tmp/shapes.yaml" <<'Y'
+- {name: a, batch_size: 3, hidden_size: 64, T: float32}
+- {name: b, batch_size: 4, hidden_size: 64, T: float32}
+- {name: c, batch_size: 3, hidden_size: 64, T: float16}
+Y
+tune() {
+    rm -rf "$tmp/store"* "$tmp/say/asked"
+    PATH=$tmp/bin:$PATH "$ws" tune ops/rmsnorm --device cuda:0 --workloads "$tmp/shapes.yaml" --budget 3 --store "$tmp/store.db"
+}
+# Ends of the sanitizer's gate in the trials that came to it.
+gates() {
+    "$ws" trials "$tmp/store.db" --list --json >"$tmp/trials" && python3 - "$tmp/trials" <<'P'
+import json, sys
+t = json.load(open(sys.argv[1]))
+t = t if isinstance(t, list) else t["trials"]
+ends = [x["gates"]["sanitizer"]["end"] for x in t if "sanitizer" in x["gates"]]
+print(sorted(e for e in ends if e != "absent"))
+P
+}
+expect "a tune" 0 tune
+check "tools start once for all choices" [ "$(asked)" = "initcheck:1 memcheck:1 racecheck:1 synccheck:1" ]
+check "each choice passed" [ "$(gates)" = "['passed', 'passed', 'passed']" ]
+printf '========= Error: Race reported\n========= RACECHECK SUMMARY: 8 hazards displayed (8 errors, 0 warnings)\n' >"$tmp/say/racecheck.1"
+expect "a finding among several" 0 tune
+check "that tool is asked of each" [ "$(asked)" = "initcheck:1 memcheck:1 racecheck:3 synccheck:1" ]
+check "whose it is not, passed" [ "$(gates)" = "['passed', 'passed', 'passed']" ]
+rm "$tmp/say/racecheck.1"
+touch "$tmp/say/initcheck.dies"
+expect "a tool that dies among several" 0 tune
+check "is no gate of any" [ "$(gates)" = "[]" ]
+rm "$tmp/say/initcheck.dies"
+check "no log is left then either" no_log
 finish

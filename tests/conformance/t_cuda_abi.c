@@ -102,6 +102,22 @@ SAME_SIZE(cu_enum, CUfunction_attribute);
 SAME_SIZE(cu_enum, CUjit_option);
 SAME_SIZE(cu_enum, CUstreamCaptureMode);
 
+SAME_SIZE(cu_memory, CUmemGenericAllocationHandle);
+SAME_SIZE(cu_mem_prop, CUmemAllocationProp);
+SAME_SIZE(cu_mem_access, CUmemAccessDesc);
+#define SAME_OFFSET(ours, name, theirs, field)                                 \
+    _Static_assert(offsetof(ours, name) == offsetof(theirs, field), #field)
+SAME_OFFSET(cu_mem_prop, type, CUmemAllocationProp, type);
+SAME_OFFSET(cu_mem_prop, location, CUmemAllocationProp, location.type);
+SAME_OFFSET(cu_mem_prop, device, CUmemAllocationProp, location.id);
+SAME_OFFSET(cu_mem_prop, flags, CUmemAllocationProp, allocFlags);
+SAME_OFFSET(cu_mem_access, location, CUmemAccessDesc, location.type);
+SAME_OFFSET(cu_mem_access, device, CUmemAccessDesc, location.id);
+SAME_OFFSET(cu_mem_access, access, CUmemAccessDesc, flags);
+
+#define cu_memory CUmemGenericAllocationHandle
+#define cu_mem_prop CUmemAllocationProp
+#define cu_mem_access CUmemAccessDesc
 #define cu_device CUdevice
 #define cu_ptr CUdeviceptr
 #define cu_context CUcontext
@@ -129,6 +145,9 @@ RUNTIME_FUNCTIONS(WS_X)
 #undef cu_graph
 #undef cu_graph_exec
 #undef cu_enum
+#undef cu_memory
+#undef cu_mem_prop
+#undef cu_mem_access
 #endif
 
 #ifdef HAVE_NVRTC_H

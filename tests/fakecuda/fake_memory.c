@@ -160,6 +160,102 @@ int cuMemHostGetDevicePointer_v2(cu_ptr *out, void *p, unsigned flags)
     return flags || !fake_memory_of((uintptr_t)p, 0) ? CU__E_INVALID_VALUE : 0;
 }
 
+/* ---- memory that is mapped ------------------------------------------------
+ *
+ * Addresses are reserved as memory without access; what is mapped there is
+ * that memory, so a piece is no more than its size.
+ */
+
+#define PIECE ((size_t)65536)
+
+int cuMemGetAllocationGranularity(size_t *out, const cu_mem_prop *p,
+                                  cu_enum which)
+{
+    BEGIN_CONTEXT();
+    *out = PIECE;
+    return p->type != CU__PINNED || p->location != CU__ON_DEVICE || which
+               ? CU__E_INVALID_VALUE
+               : 0;
+}
+
+int cuMemAddressReserve(cu_ptr *out, size_t bytes, size_t align, cu_ptr at,
+                        unsigned long long flags)
+{
+    struct fake_memory *m;
+
+    BEGIN_CONTEXT();
+    NO_CAPTURE();
+    (void)align;
+    if (!bytes || bytes % PIECE || at || flags)
+        return CU__E_INVALID_VALUE;
+    m = take(bytes, false);
+    if (!m || mprotect(m->at, bytes, PROT_NONE))
+        return CU__E_OUT_OF_MEMORY;
+    *out = (cu_ptr)(uintptr_t)m->at;
+    return 0;
+}
+
+int cuMemAddressFree(cu_ptr p, size_t bytes)
+{
+    (void)bytes;
+    if (!fake_memory_of((uintptr_t)p, 0))
+        return CU__E_INVALID_VALUE;
+    TURN_AFTER(give((uintptr_t)p, false));
+}
+
+int cuMemCreate(cu_memory *out, size_t bytes, const cu_mem_prop *p,
+                unsigned long long flags)
+{
+    BEGIN_CONTEXT();
+    if (!bytes || bytes % PIECE || p->type != CU__PINNED || flags)
+        return CU__E_INVALID_VALUE;
+    if (bytes > fake_device_bytes() - used_bytes())
+        return CU__E_OUT_OF_MEMORY;
+    *out = bytes;
+    fake_state()->live[FAKE_MEMORY]++;
+    return 0;
+}
+
+int cuMemRelease(cu_memory piece)
+{
+    (void)piece;
+    TURN_AFTER(fake_state()->live[FAKE_MEMORY]--);
+}
+
+int cuMemMap(cu_ptr at, size_t bytes, size_t offset, cu_memory piece,
+             unsigned long long flags)
+{
+    BEGIN_CONTEXT();
+    return offset || flags || bytes != piece ||
+                   !fake_memory_of((uintptr_t)at, bytes)
+               ? CU__E_INVALID_VALUE
+               : 0;
+}
+
+static int protect(cu_ptr at, size_t bytes, int how)
+{
+    if (!fake_memory_of((uintptr_t)at, bytes) ||
+        mprotect((void *)(uintptr_t)at, bytes, how))
+        return CU__E_INVALID_VALUE;
+    return 0;
+}
+
+int cuMemUnmap(cu_ptr at, size_t bytes)
+{
+    TURN_AFTER(protect(at, bytes, PROT_NONE));
+}
+
+int cuMemSetAccess(cu_ptr at, size_t bytes, const cu_mem_access *a, size_t n)
+{
+    BEGIN_CONTEXT();
+    if (n != 1 || a->location != CU__ON_DEVICE)
+        return CU__E_INVALID_VALUE;
+    return protect(at, bytes,
+                   a->access == CU__READ_WRITE  ? PROT_READ | PROT_WRITE
+                   : a->access == CU__READ_ONLY ? PROT_READ
+                                                : PROT_NONE);
+}
+
 void fake_give_all(void)
 {
     while (memories)

@@ -21,6 +21,7 @@
 struct cu_buffer {
     cu_ptr mem; /* 0: free place */
     uint64_t total, lead, bytes;
+    bool exact; /* nothing but the content; never a spare */
 };
 
 /* Memory that was released and waits for the next buffer of its size:
@@ -161,6 +162,9 @@ int ws__cuda_enqueue(struct ws__cuda *d, const struct ws__dev_seq *seq,
 int ws__cuda_finish(struct ws__cuda *d, const struct ws__dev_seq *seq);
 
 /* cuda_counters.c */
+int ws__cuda_run_watched(void *dev, const struct ws__dev_seq *seq,
+                         const uint32_t *input, size_t ninput,
+                         struct ws__dev_touch *out); /* cuda_watch.c */
 int ws__cuda_count(void *dev, const struct ws__dev_seq *seq,
                    uint64_t flush_bytes, const char *const *metric, size_t n,
                    double *value, uint32_t *passes);

@@ -27,6 +27,17 @@ typedef struct cu_event_s *cu_event;
 typedef struct cu_graph_s *cu_graph;
 typedef struct cu_graph_exec_s *cu_graph_exec;
 
+/* Memory by pages: a piece of it, what it is to be, who may do what. */
+typedef unsigned long long cu_memory;
+typedef struct cu_mem_prop {
+    cu_enum type, handle_types, location, device;
+    void *unused;
+    unsigned char flags[8];
+} cu_mem_prop;
+typedef struct cu_mem_access {
+    cu_enum location, device, access;
+} cu_mem_access;
+
 /* Constants: our name after CU__, the header's name, value. */
 #define CU_CONSTANTS(X)                                                        \
     X(MAX_THREADS, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1)               \
@@ -62,6 +73,11 @@ typedef struct cu_graph_exec_s *cu_graph_exec;
     X(EVENT_DEFAULT, CU_EVENT_DEFAULT, 0)                                      \
     X(HOST_MAPPED, CU_MEMHOSTALLOC_DEVICEMAP, 2)                               \
     X(CAPTURE_THREAD, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1)                  \
+    X(PINNED, CU_MEM_ALLOCATION_TYPE_PINNED, 1)                                \
+    X(ON_DEVICE, CU_MEM_LOCATION_TYPE_DEVICE, 1)                               \
+    X(LEAST_PIECE, CU_MEM_ALLOC_GRANULARITY_MINIMUM, 0)                        \
+    X(READ_ONLY, CU_MEM_ACCESS_FLAGS_PROT_READ, 1)                             \
+    X(READ_WRITE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, 3)                       \
     X(JIT_INFO, CU_JIT_INFO_LOG_BUFFER, 3)                                     \
     X(JIT_INFO_BYTES, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, 4)                    \
     X(JIT_ERROR, CU_JIT_ERROR_LOG_BUFFER, 5)                                   \
@@ -180,7 +196,17 @@ enum cu_error {
 
 /* Of newer drivers; NULL where there is none. */
 #define CU_OPTIONAL(X)                                                         \
-    X(FuncGetParamInfo, , (cu_function, size_t, size_t *, size_t *))
+    X(FuncGetParamInfo, , (cu_function, size_t, size_t *, size_t *))           \
+    X(MemGetAllocationGranularity, , (size_t *, const cu_mem_prop *, cu_enum)) \
+    X(MemAddressReserve, ,                                                     \
+      (cu_ptr *, size_t, size_t, cu_ptr, unsigned long long))                  \
+    X(MemAddressFree, , (cu_ptr, size_t))                                      \
+    X(MemCreate, ,                                                             \
+      (cu_memory *, size_t, const cu_mem_prop *, unsigned long long))          \
+    X(MemRelease, , (cu_memory))                                               \
+    X(MemMap, , (cu_ptr, size_t, size_t, cu_memory, unsigned long long))       \
+    X(MemUnmap, , (cu_ptr, size_t))                                            \
+    X(MemSetAccess, , (cu_ptr, size_t, const cu_mem_access *, size_t))
 
 struct cu_api {
     void *lib;

@@ -7,6 +7,10 @@
  * before the content are multiples of 256, what the driver's own allocations
  * are aligned to.
  *
+ * A buffer without guard and shift is exactly its content, in memory of its own
+ * that goes back to the driver: tools that watch memory know its end, and
+ * what was never written to.
+ *
  * The stream is in order: fill and copy are not waited for, reads are. Memory
  * that is released is kept for the next buffer of its size (cu_spare).
  */
@@ -143,6 +147,8 @@ static int fill_guard(struct ws__cuda *d, const struct cu_buffer *b)
 {
     uint64_t tail = (b->lead + b->bytes) / 4 * 4;
 
+    if (b->exact)
+        return 0;
     WS_TRY(fill_words(d, b->mem, WS__GUARD_PATTERN, b->lead));
     return fill_words(d, b->mem + tail, WS__GUARD_PATTERN, b->total - tail);
 }
@@ -164,7 +170,10 @@ int ws__cuda_alloc(void *dev, uint64_t bytes, uint32_t guard, uint32_t shift,
     WS_TRY(ws__cuda_ready(d));
     WS_TRY(place(d, &at));
     b.lead = round_up(guard, ALIGN) + round_up(shift, ALIGN);
-    b.total = round_up(b.lead + (bytes ? bytes : ALIGN) + guard, ALIGN);
+    b.exact = bytes && !guard && !shift;
+    b.total = b.exact
+                  ? bytes
+                  : round_up(b.lead + (bytes ? bytes : ALIGN) + guard, ALIGN);
     WS_TRY(ws__cuda_take(d, b.total, &b.mem));
     rc = fill_guard(d, &b);
     if (rc < 0) {
@@ -184,7 +193,10 @@ void ws__cuda_release(void *dev, uint32_t handle)
     if (handle == 0 || handle > d->nbuffer || !d->buffer[handle - 1].mem)
         return;
     b = &d->buffer[handle - 1];
-    give(d, b->mem, b->total);
+    if (!b->exact)
+        give(d, b->mem, b->total);
+    else if (!d->dead)
+        d->api.MemFree(b->mem);
     memset(b, 0, sizeof(*b));
 }
 
@@ -332,6 +344,8 @@ int ws__cuda_guard(void *dev, uint32_t handle, int64_t *offset)
     *offset = 0;
     if (!b)
         return WS_EINVAL;
+    if (b->exact)
+        return 0;
     rc = check_words(d, b, 0, b->lead, &at);
     if (rc == 0)
         rc = check_edge(d, b, &at);

@@ -7,11 +7,12 @@
  * which is in the sample. With `graph` the launches of a sample are recorded
  * once a batch and replayed, which shortens the gaps between several of them.
  *
- * Nothing is waited for before a sample: what prepares it comes first in the
- * same stream.
+ * Nothing is waited for before a sample, unless the host's clock is asked, too:
+ * what prepares it comes first in the same stream.
  */
 #include "device/cuda/cuda.h"
 
+#include "base/clock.h"
 #include "device/rounds.h"
 #include "base/banned.h"
 
@@ -197,20 +198,23 @@ int ws__cuda_finish(struct ws__cuda *d, const struct ws__dev_seq *seq)
 }
 
 static int timed(void *dev, const struct ws__dev_seq *seq, uint32_t inner,
-                 double *ns)
+                 bool both, struct ws__dev_sample *s)
 {
     struct ws__cuda *d = dev;
+    uint64_t begin;
     float ms = 0;
     int rc;
 
-    *ns = 0;
     WS_TRY(ws__cuda_tools(d)); /* what it logs is not the last word */
     if (d->graphs.exec && !d->graphs.exec[seq - d->graphs.first])
         WS_TRY(record(d, seq, inner, &d->graphs.exec[seq - d->graphs.first]));
     if (seq->nlaunch)
         ws__log(d->ctx, WS_LOG_DEBUG, "running '%s'", seq->launch[0].entry);
+    if (both) /* else what prepares it would be in the host's time */
+        WS_TRY(ws__cuda_sync(d, WS_EDEVICE, "prepare a launch"));
     WS_TRY(ws__cuda_hold(d));
     rc = queue_sample(d, seq, inner);
+    begin = ws__now_ns();
     ws__cuda_go(d);
     if (rc < 0) { /* what was queued must end before anybody goes on */
         struct ws_error err = d->ctx->err;
@@ -221,10 +225,12 @@ static int timed(void *dev, const struct ws__dev_seq *seq, uint32_t inner,
         return rc;
     }
     WS_TRY(ws__cuda_finish(d, seq));
+    if (both)
+        s->host_ns = (double)(ws__now_ns() - begin);
     WS_TRY(ws__cuda_check(d, WS_EDEVICE,
                           d->api.EventElapsedTime(&ms, d->begin, d->end),
                           "read the time between two events"));
-    *ns = (double)ms * 1e6;
+    s->ns = (double)ms * 1e6;
     return 0;
 }
 

@@ -244,6 +244,7 @@ const struct ws__device_ops ws__device_cuda = {
     .guard = ws__cuda_guard,
     .run = ws__cuda_run,
     .count = ws__cuda_count,
+    .watch = ws__cuda_run_watched,
     .cache_env = cache_env,
     .area = cuda_area,
 };

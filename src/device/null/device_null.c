@@ -758,8 +758,9 @@ static void count_sample(struct null_device *d, const struct ws__dev_seq *s)
     }
 }
 
+/* Beside a stated time the host's clock says nothing. */
 static int null_timed(void *dev, const struct ws__dev_seq *s, uint32_t inner,
-                      double *ns)
+                      bool both, struct ws__dev_sample *out)
 {
     struct null_device *d = dev;
     uint64_t begin = ws__now_ns();
@@ -771,7 +772,8 @@ static int null_timed(void *dev, const struct ws__dev_seq *s, uint32_t inner,
     d->mhz = d->slowed = 0;
     for (uint32_t i = 0; i < inner; i++)
         WS_TRY(run_once(d, s));
-    *ns = d->stated ? d->stated_ns : (double)(ws__now_ns() - begin);
+    out->ns = d->stated ? d->stated_ns : (double)(ws__now_ns() - begin);
+    out->host_ns = both && !d->stated ? out->ns : 0;
     count_sample(d, s);
     return 0;
 }

@@ -117,4 +117,5 @@ const struct ws__device_ops ws__device_opencl = {
     .run = ws__ocl_run,
     .cache_env = cache_env,
     .describe = ws__ocl_describe,
+    .watch = ws__ocl_watch,
 };

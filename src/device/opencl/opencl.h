@@ -17,6 +17,7 @@ struct ocl_buffer {
     ocl_mem mem; /* NULL: free place */
     ocl_mem sub; /* the content, what kernels get */
     uint64_t total, lead, bytes;
+    char *host; /* on processors: where it lies, pages of ours; else NULL */
 };
 
 struct ocl_module {
@@ -46,6 +47,7 @@ struct ws__ocl {
     ocl_queue queue;
     uint64_t align;     /* bytes, of the start of sub-buffers */
     bool binaries_vary; /* two builds of one source differ */
+    bool copies;        /* does not work in the memory that it is given */
     struct ocl_buffer *buffer;
     size_t nbuffer, buffer_cap;
     struct ocl_module *module;
@@ -92,6 +94,11 @@ struct ocl_buffer *ws__ocl_buffer(struct ws__ocl *d, uint32_t handle);
 /* stage: as for ws__ocl_fail. */
 int ws__ocl_finish(struct ws__ocl *d, int stage, const char *what);
 
+/* opencl_watch.c */
+int ws__ocl_watch(void *dev, const struct ws__dev_seq *seq,
+                  const uint32_t *input, size_t ninput,
+                  struct ws__dev_touch *out);
+
 /* opencl_tools.c */
 int ws__ocl_hash(void *dev, uint32_t handle, uint64_t *out);
 int ws__ocl_flush(void *dev, uint64_t bytes);
@@ -114,6 +121,9 @@ int ws__ocl_describe(void *dev, const struct ws__build *b,
 /* opencl_run.c */
 int ws__ocl_launch(struct ws__ocl *d, const struct ws__dev_launch *l,
                    ocl_event *event);
+/* Restores and fills as before a sample, then launches once and waits. */
+int ws__ocl_prepare(struct ws__ocl *d, const struct ws__dev_seq *seq);
+int ws__ocl_once(struct ws__ocl *d, const struct ws__dev_seq *seq);
 int ws__ocl_run(void *dev, const struct ws__dev_batch *b,
                 struct ws__dev_sample *samples, size_t *n);
 

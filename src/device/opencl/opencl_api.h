@@ -53,6 +53,7 @@ struct ocl_region {
     X(DEVICE_OPENCL_C_VERSION, 0x103D)                                         \
     X(QUEUE_PROFILING_ENABLE, 1 << 1)                                          \
     X(MEM_READ_WRITE, 1 << 0)                                                  \
+    X(MEM_USE_HOST_PTR, 1 << 3)                                                \
     X(BUFFER_CREATE_TYPE_REGION, 0x1220)                                       \
     X(PROGRAM_BINARY_SIZES, 0x1165)                                            \
     X(PROGRAM_BINARIES, 0x1166)                                                \

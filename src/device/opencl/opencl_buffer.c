@@ -8,9 +8,16 @@
  * before the content are multiples of the device's alignment (a power of two,
  * at least 4), so the guard's 32-bit pattern starts at the memory's start.
  *
+ * On processors the memory is pages of ours, so that they can be watched
+ * (opencl_watch.c): guards begin and end at pages. Content that is not shifted
+ * ends at a page's end, as near as its alignment allows; shifted content
+ * begins that far behind a page's start.
+ *
  * The queue is in order: fill and copy are not waited for, reads are.
  */
 #include "device/opencl/opencl.h"
+
+#include "base/pages.h"
 
 #include "base/banned.h"
 
@@ -86,6 +93,10 @@ static void drop(struct ws__ocl *d, struct ocl_buffer *b)
         d->api.ReleaseMemObject(b->sub);
     if (b->mem)
         d->api.ReleaseMemObject(b->mem);
+    /* The driver may hold what was enqueued for it. */
+    if (b->host && b->mem)
+        d->api.Finish(d->queue);
+    ws__pages_unmap(b->host, (size_t)b->total);
     memset(b, 0, sizeof(*b));
 }
 
@@ -93,11 +104,12 @@ static int create(struct ws__ocl *d, struct ocl_buffer *b)
 {
     struct ocl_region r = {(size_t)b->lead,
                            (size_t)(b->bytes ? b->bytes : d->align)};
+    uint64_t how = OCL_MEM_READ_WRITE | (b->host ? OCL_MEM_USE_HOST_PTR : 0);
     char what[64];
     int32_t e = 0;
 
-    b->mem = d->api.CreateBuffer(d->context, OCL_MEM_READ_WRITE,
-                                 (size_t)b->total, NULL, &e);
+    b->mem =
+        d->api.CreateBuffer(d->context, how, (size_t)b->total, b->host, &e);
     if (!b->mem) {
         snprintf(what, sizeof(what), "make a buffer of %llu bytes",
                  (unsigned long long)b->total);
@@ -110,11 +122,71 @@ static int create(struct ws__ocl *d, struct ocl_buffer *b)
     return fill_guard(d, b);
 }
 
+static void lay_out(const struct ws__ocl *d, struct ocl_buffer *b,
+                    uint64_t guard, uint64_t shift)
+{
+    uint64_t bytes = b->bytes ? b->bytes : d->align;
+
+    b->lead = round_up(guard, d->align) + round_up(shift, d->align);
+    b->total = round_up(b->lead + bytes + guard, d->align);
+}
+
+/* The same in pages. */
+static void lay_out_pages(const struct ws__ocl *d, struct ocl_buffer *b,
+                          uint64_t guard, uint64_t shift)
+{
+    uint64_t page = ws__page_bytes(), bytes = b->bytes ? b->bytes : d->align;
+    uint64_t first = round_up(guard, page) + round_up(shift, d->align);
+    uint64_t end = round_up(first + bytes, page);
+
+    b->lead = shift ? first : (end - bytes) / d->align * d->align;
+    b->total = end + round_up(guard, page);
+}
+
+/* In pages of ours, if the driver works in them; else *made is false. */
+static int create_pages(struct ws__ocl *d, struct ocl_buffer *b, uint32_t guard,
+                        uint32_t shift, bool *made)
+{
+    uint32_t word = 0;
+
+    *made = false;
+    if (!d->info.id.is_cpu || d->copies || d->align > ws__page_bytes() ||
+        guard < sizeof(word))
+        return 0;
+    lay_out_pages(d, b, guard, shift);
+    if (ws__pages_map(d->ctx, (size_t)b->total, &b->host) < 0)
+        return ws__fail(d->ctx, WS_EDEVMEM, "device has no %llu bytes",
+                        (unsigned long long)b->total);
+    *made = true;
+    WS_TRY(create(d, b));
+    memcpy(&word, b->host, sizeof(word));
+    if (word == WS__GUARD_PATTERN)
+        return 0;
+    drop(d, b);
+    d->copies = true;
+    *made = false;
+    return 0;
+}
+
+static int create_any(struct ws__ocl *d, struct ocl_buffer *b, uint64_t bytes,
+                      uint32_t guard, uint32_t shift)
+{
+    bool made;
+
+    b->bytes = bytes;
+    WS_TRY(create_pages(d, b, guard, shift, &made));
+    if (made)
+        return 0;
+    b->bytes = bytes;
+    lay_out(d, b, guard, shift);
+    return create(d, b);
+}
+
 int ws__ocl_alloc(void *dev, uint64_t bytes, uint32_t guard, uint32_t shift,
                   uint32_t *handle)
 {
     struct ws__ocl *d = dev;
-    struct ocl_buffer b = {.bytes = bytes};
+    struct ocl_buffer b = {0};
     uint32_t at;
     int rc;
 
@@ -125,9 +197,7 @@ int ws__ocl_alloc(void *dev, uint64_t bytes, uint32_t guard, uint32_t shift,
                         "largest allocation",
                         (unsigned long long)bytes);
     WS_TRY(place(d, &at));
-    b.lead = round_up(guard, d->align) + round_up(shift, d->align);
-    b.total = round_up(b.lead + (bytes ? bytes : d->align) + guard, d->align);
-    rc = create(d, &b);
+    rc = create_any(d, &b, bytes, guard, shift);
     if (rc < 0) {
         drop(d, &b);
         return rc;

@@ -383,6 +383,12 @@ static int launch_hints(struct ws__ocl *d, const struct ws__build *b,
 
 /* --- a build ------------------------------------------------------------ */
 
+/* Sources do not say these words (spec_source.c), and cannot undefine them;
+ * what macros put together becomes a name that nothing has. */
+#define NO_ASSEMBLY                                                            \
+    " -Dasm=assembly_is_refused -D__asm=assembly_is_refused "                  \
+    "-D__asm__=assembly_is_refused"
+
 static char *join_options(struct ws__ocl *d, const struct ws__build *b)
 {
     struct ws__buf text;
@@ -390,6 +396,8 @@ static char *join_options(struct ws__ocl *d, const struct ws__build *b)
     ws__buf_init(&text, d->ctx, OPTIONS_MAX_BYTES);
     for (size_t i = 0; i < b->noption; i++)
         ws__buf_printf(&text, "%s%s", i ? " " : "", b->option[i]);
+    if (d->info.id.is_cpu)
+        ws__buf_puts(&text, NO_ASSEMBLY);
     if (text.failed) {
         ws__buf_free(&text);
         return NULL;

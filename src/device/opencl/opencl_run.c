@@ -148,7 +148,7 @@ static int event_time(struct ws__ocl *d, ocl_event event, uint32_t what,
     return ws__ocl_fail(d->ctx, WS_EDEVICE, e, "read the time of a command");
 }
 
-static int span_ns(struct ws__ocl *d, const struct span *s, uint64_t wall,
+static int span_ns(struct ws__ocl *d, const struct span *s, double wall,
                    double *ns)
 {
     uint64_t begin = 0, end = 0;
@@ -158,7 +158,7 @@ static int span_ns(struct ws__ocl *d, const struct span *s, uint64_t wall,
                           OCL_PROFILING_COMMAND_START, &begin));
         WS_TRY(event_time(d, s->last, OCL_PROFILING_COMMAND_END, &end));
     }
-    *ns = (double)(begin && end > begin ? end - begin : wall);
+    *ns = begin && end > begin ? (double)(end - begin) : wall;
     return 0;
 }
 
@@ -171,14 +171,14 @@ static void release_span(struct ws__ocl *d, const struct span *s)
 }
 
 static int timed(void *dev, const struct ws__dev_seq *seq, uint32_t inner,
-                 double *ns)
+                 bool both, struct ws__dev_sample *out)
 {
     struct ws__ocl *d = dev;
     struct span s = {.left = count_commands(seq) * inner};
     uint64_t begin;
     int rc = 0;
 
-    *ns = 0;
+    (void)both;
     WS_TRY(ws__ocl_finish(d, WS_EDEVICE, "prepare a launch"));
     if (seq->nlaunch)
         ws__log(d->ctx, WS_LOG_DEBUG, "running '%s'", seq->launch[0].entry);
@@ -187,23 +187,38 @@ static int timed(void *dev, const struct ws__dev_seq *seq, uint32_t inner,
         rc = enqueue(d, seq, &s);
     if (rc == 0)
         rc = ws__ocl_finish(d, WS_ELAUNCH, "run the kernel");
+    out->host_ns = (double)(ws__now_ns() - begin);
     if (rc == 0)
-        rc = span_ns(d, &s, ws__now_ns() - begin, ns);
+        rc = span_ns(d, &s, out->host_ns, &out->ns);
     release_span(d, &s);
     return rc;
+}
+
+static const struct ws__round_ops round_ops = {
+    .copy = ws__ocl_copy,
+    .fill = ws__ocl_fill,
+    .hash = ws__ocl_hash,
+    .flush = ws__ocl_flush,
+    .timed = timed,
+};
+
+int ws__ocl_prepare(struct ws__ocl *d, const struct ws__dev_seq *seq)
+{
+    WS_TRY(ws__device_prepare(&round_ops, d, seq, 0));
+    return ws__ocl_finish(d, WS_EDEVICE, "prepare a launch");
+}
+
+int ws__ocl_once(struct ws__ocl *d, const struct ws__dev_seq *seq)
+{
+    struct ws__dev_sample s = {0};
+
+    return timed(d, seq, 1, false, &s);
 }
 
 int ws__ocl_run(void *dev, const struct ws__dev_batch *b,
                 struct ws__dev_sample *samples, size_t *n)
 {
-    static const struct ws__round_ops ops = {
-        .copy = ws__ocl_copy,
-        .fill = ws__ocl_fill,
-        .hash = ws__ocl_hash,
-        .flush = ws__ocl_flush,
-        .timed = timed,
-    };
     struct ws__ocl *d = dev;
 
-    return ws__device_rounds(d->ctx, &ops, d, b, samples, n);
+    return ws__device_rounds(d->ctx, &round_ops, d, b, samples, n);
 }

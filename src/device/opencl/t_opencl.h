@@ -84,11 +84,18 @@ static inline int t_ocl_run(void *dev, uint32_t module,
                                         .rounds = 1,
                                         .inner = 1,
                                         .flush_bytes = 4096};
+    struct ws__dev_touch touch;
     struct ws__dev_sample s;
     size_t n;
+    int rc;
 
     WS_TRY(ws__device_find("opencl")->run(dev, &batch, &s, &n));
-    return n == 1 && s.ns > 0 ? 0 : WS_EBUG;
+    if (n != 1 || !(s.ns > 0))
+        return WS_EBUG;
+    rc = ws__device_find("opencl")->watch(dev, &seq, NULL, 0, &touch);
+    if (rc == WS_ENOTSUP) /* a driver that works elsewhere */
+        return 0;
+    return rc == 0 && touch.kind != WS__TOUCH_NONE ? WS_EBUG : rc;
 }
 
 static inline int t_ocl_describe(void *dev)

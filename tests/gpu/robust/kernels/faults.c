@@ -122,7 +122,7 @@ void copy(WS_GLOBAL const float *A, WS_GLOBAL const float *W,
         *(volatile float *)((char *)C + 1) = 1.0f;
 #elif IS(F_trap) && WS_CUDA
     if (first)
-        asm volatile("trap;");
+        __trap();
 #elif IS(F_assertion) && WS_CUDA
     if (first)
         __assertfail("i != 0", "faults.c", 1, "copy", 1);

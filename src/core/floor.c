@@ -6,7 +6,7 @@
  * whose origin is kept, since a time compared with a data sheet says less than
  * one compared with what the same device was seen to reach.
  */
-#include "profile/profile.h"
+#include "core/floor.h"
 
 #include <math.h>
 
@@ -16,38 +16,6 @@
 static double a_ns(const struct ws__roof *r, enum ws__ceiling_of c)
 {
     return r->ceiling[c].known ? r->ceiling[c].value / 1e9 : 0;
-}
-
-static void put(struct ws__roof *r, enum ws__ceiling_of c, double value)
-{
-    if (value > 0)
-        r->ceiling[c] = (struct ws__ceiling){.known = true,
-                                             .value = value,
-                                             .from = WS__ROOF_SHEET};
-}
-
-void ws__roof_of_sheet(const struct ws__identity *id, struct ws__roof *out)
-{
-    const struct ws__wave_device d = {.name = id->device,
-                                      .units = id->units,
-                                      .cache_bytes = (double)id->cache_bytes,
-                                      .is_cpu = id->is_cpu};
-    const struct ws__wave_sheet s = ws__wave_sheet_of(&d);
-
-    memset(out, 0, sizeof(*out));
-    snprintf(out->device, sizeof(out->device), "%s", id->device);
-    out->cache_bytes =
-        id->cache_bytes ? (double)id->cache_bytes : s.cache_bytes;
-    if (s.vague)
-        return;
-    snprintf(out->device, sizeof(out->device), "%s", s.name);
-    put(out, WS__ROOF_COPY, s.dram_gbs * 1e9);
-    put(out, WS__ROOF_READ, s.dram_gbs * 1e9);
-    put(out, WS__ROOF_WRITE, s.dram_gbs * 1e9);
-    put(out, WS__ROOF_FP32, s.vector_tflops * 1e12);
-    put(out, WS__ROOF_TENSOR_FP16, s.matrix_tflops * 1e12);
-    /* bfloat16 has the rate of float16 on every device that has it. */
-    put(out, WS__ROOF_TENSOR_BF16, s.matrix_tflops * 1e12);
 }
 
 static bool narrow(enum ws__dtype d)
@@ -181,4 +149,68 @@ void ws__floor_make(const struct ws__instance *in, double bytes,
     out->launch_from = roof->ceiling[WS__ROOF_LAUNCH].from;
     if (roof->ceiling[WS__ROOF_LAUNCH].known)
         out->launch_ns = roof->ceiling[WS__ROOF_LAUNCH].value * (double)nlaunch;
+}
+
+/* ---- what no kernel undercuts -------------------------------------------
+ */
+
+/* The highest of some ceilings, in units of their rows a nanosecond. */
+static double highest(const struct ws__roof *r, const enum ws__ceiling_of *of,
+                      size_t n)
+{
+    double best = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct ws__ceiling *c = &r->ceiling[of[i]];
+
+        if (c->known)
+            best = fmax(best, fmax(c->value, c->hi) / 1e9);
+    }
+    return best;
+}
+
+static double output_bytes(const struct ws__instance *in)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < in->op->ntensor; i++)
+        if (in->op->tensor[i].role != WS__INPUT)
+            sum += (double)in->shape[i].bytes;
+    return sum;
+}
+
+static double least_bytes_ns(const struct ws__instance *in, double bytes,
+                             const struct ws__roof *roof,
+                             enum ws__cache_mode cache, bool cpu)
+{
+    static const enum ws__ceiling_of memory[] = {WS__ROOF_COPY, WS__ROOF_READ,
+                                                 WS__ROOF_WRITE};
+    static const enum ws__ceiling_of last[] = {WS__ROOF_L2};
+    double dram = highest(roof, memory, WS_COUNT(memory));
+    double l2 = cpu ? 0 : highest(roof, last, 1);
+    double held = fmin(cache == WS__CACHE_WARM ? bytes : output_bytes(in),
+                       roof->cache_bytes);
+    double rest = fmax(bytes - held, 0), ns = 0;
+
+    if (dram > 0 && roof->cache_bytes > 0)
+        ns = rest / dram;
+    if (l2 > 0 && cache == WS__CACHE_WARM)
+        ns += held / l2;
+    return ns;
+}
+
+double ws__floor_limit(const struct ws__instance *in, double bytes,
+                       const struct ws__roof *roof, enum ws__cache_mode cache,
+                       bool cpu)
+{
+    static const enum ws__ceiling_of unit[] = {WS__ROOF_FP32, WS__ROOF_FP64,
+                                               WS__ROOF_TENSOR_FP16,
+                                               WS__ROOF_TENSOR_BF16,
+                                               WS__ROOF_TENSOR_TF32};
+    double rate = highest(roof, unit, WS_COUNT(unit));
+    double ns = least_bytes_ns(in, bytes, roof, cache, cpu);
+
+    if (rate > 0)
+        ns = fmax(ns, in->flops / rate);
+    return cpu ? ns / 2 : ns;
 }
