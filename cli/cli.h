@@ -117,9 +117,6 @@ const char *cli_time(double ns);
 /* A time of the wall clock: "2026-01-31 12:00 UTC". */
 const char *cli_when(uint64_t ns, char out[32]);
 json_t *cli_profile_json(const struct ws_profile *p);
-/* The path of a program, in `out` of n bytes: the first in the PATH, or that of
- * the CUDA toolkit where it is usually installed. NULL: there is none. */
-const char *cli_find_program(const char *name, char *out, size_t n);
 /* Fills axes (WSRT_MEMO_AXES of them) from n words; -1 to go on, else an exit
  * code, the error reported. */
 int cli_pack_axes(struct cli *c, const struct wsrt_pack *p, const char **word,

@@ -289,7 +289,6 @@ static int run(struct cli *c, int argc, char **argv)
         return rc;
     o.trust_python = trust;
     o.kernel = kernels.name;
-    o.tools = getenv("PATH");
     rc = cli_open(c, pos[0], workloads, &kernels, &spec);
     if (rc)
         return rc;

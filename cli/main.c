@@ -143,7 +143,7 @@ static const char *data_dir(char *room, size_t n)
 
 int main(int argc, char **argv)
 {
-    char room[4096], sanitizer[4096];
+    char room[4096];
     struct ws_ctx_opts o = {.size = sizeof(o),
                             .log = on_log,
                             .log_user = &cli,
@@ -153,9 +153,7 @@ int main(int argc, char **argv)
                             .turn_dir = getenv("WAVESMITH_TURNS"),
                             .python = getenv("WAVESMITH_PYTHON"),
                             .data_dir = data_dir(room, sizeof(room)),
-                            .sanitizer =
-                                cli_find_program("compute-sanitizer", sanitizer,
-                                                 sizeof(sanitizer))};
+                            .tools = getenv("PATH")};
     int rc;
 
     if (open_standard_files() < 0)

@@ -117,8 +117,10 @@ struct ws_ctx_opts {
     const char *python;      /* for references; NULL: python3 of the PATH */
     const char *data_dir;    /* what is known of devices, over all projects;
                                 NULL: nothing is kept, nothing is known */
-    const char *sanitizer;   /* NVIDIA's compute-sanitizer, a program; NULL: its
-                                gate is absent */
+    const char *tools;       /* folders, separated by ':' as in PATH, that may
+                                have programs of the CUDA toolkit
+                                (compute-sanitizer, nvdisasm, cuobjdump); it is
+                                looked for in its usual place, too */
 };
 
 struct ws_ctx;
@@ -730,9 +732,6 @@ struct ws_profile_opts {
                               are asked for */
     const char *ncu_cache; /* its --cache-control: "all" or "none"; NULL: not
                               known */
-    const char *tools;     /* folders, separated by ':' as in PATH, that may
-                              have nvdisasm or cuobjdump; NULL: the toolkit's
-                              alone */
 };
 
 /* A number with a name. A value that is missing is NaN, never 0. */

@@ -86,8 +86,8 @@ struct ws_ctx *ws_ctx_new(const struct ws_ctx_opts *opts)
          copy_path(ctx, &ctx->python, o->python)) ||
         (o->size > offsetof(struct ws_ctx_opts, data_dir) &&
          copy_path(ctx, &ctx->data_dir, o->data_dir)) ||
-        (o->size > offsetof(struct ws_ctx_opts, sanitizer) &&
-         copy_path(ctx, &ctx->sanitizer, o->sanitizer))) {
+        (o->size > offsetof(struct ws_ctx_opts, tools) &&
+         copy_path(ctx, &ctx->tools, o->tools))) {
         ws_ctx_free(ctx);
         return NULL;
     }
@@ -107,7 +107,7 @@ struct ws_ctx *ws__ctx_child(struct ws_ctx *parent)
         .turn_dir = parent->turn_dir,
         .python = parent->python,
         .data_dir = parent->data_dir,
-        .sanitizer = parent->sanitizer,
+        .tools = parent->tools,
     };
     struct ws_ctx *ctx = ws_ctx_new(&o);
 
@@ -136,7 +136,7 @@ void ws_ctx_free(struct ws_ctx *ctx)
     ws__free(ctx, ctx->turn_dir);
     ws__free(ctx, ctx->python);
     ws__free(ctx, ctx->data_dir);
-    ws__free(ctx, ctx->sanitizer);
+    ws__free(ctx, ctx->tools);
     a.free(a.user, ctx);
 }
 

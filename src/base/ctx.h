@@ -25,7 +25,7 @@ struct ws_ctx {
     void *log_user;
     char *worker_path, *share_dir, *cache_dir, *turn_dir; /* NULL: default */
     char *python;                                         /* the same */
-    char *data_dir, *sanitizer;                           /* NULL: none */
+    char *data_dir, *tools;                               /* NULL: none */
     /* What a device's worker is started below: words of a command line before
      * its own, ended by NULL; NULL: nothing. */
     const char *const *worker_prefix;

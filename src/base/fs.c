@@ -535,3 +535,47 @@ int ws__path_inside(struct ws_ctx *ctx, const char *dir, const char *path,
     *out = ws__strdup(ctx, real);
     return *out ? 0 : WS_ENOMEM;
 }
+
+/* --- programs of others ---------------------------------------------------
+ */
+
+#define TOOLKIT "/usr/local/cuda/bin"
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+           access(path, X_OK) == 0;
+}
+
+static int find_in(struct ws_ctx *ctx, const char *folders, const char *name,
+                   char **path)
+{
+    while (*folders && !*path) {
+        size_t n = strcspn(folders, ":");
+        struct ws__buf b;
+
+        ws__buf_init(&b, ctx, 65536);
+        if (*folders == '/') {
+            ws__buf_add(&b, folders, n);
+            ws__buf_printf(&b, "/%s", name);
+            if (b.failed == WS_ENOMEM)
+                return ws__buf_free(&b), WS_ENOMEM;
+            if (!b.failed && is_program(b.data))
+                *path = ws__buf_take(&b);
+        }
+        ws__buf_free(&b);
+        folders += n + (folders[n] == ':');
+    }
+    return 0;
+}
+
+int ws__find_program(struct ws_ctx *ctx, const char *folders, const char *name,
+                     char **path)
+{
+    *path = NULL;
+    if (folders)
+        WS_TRY(find_in(ctx, folders, name, path));
+    return *path ? 0 : find_in(ctx, TOOLKIT, name, path);
+}

@@ -52,6 +52,12 @@ int ws__fs_begin(struct ws_ctx *ctx, const char *path, bool make, int *fd);
 int ws__fs_append(struct ws_ctx *ctx, const char *path, int fd,
                   const void *data, size_t len);
 int ws__fs_end(struct ws_ctx *ctx, const char *path, int fd, bool sync);
+/* *path: of the program of that name in the first of `folders` (as in PATH,
+ * NULL: none) that has it, else where the CUDA toolkit puts its programs, which
+ * is in few PATHs; ws__free. NULL: there is none. Relative folders are passed
+ * over: what they hold depends on where we stand. 0 or WS_ENOMEM. */
+int ws__find_program(struct ws_ctx *ctx, const char *folders, const char *name,
+                     char **path);
 bool ws__fs_exists(const char *path);
 /* There, and something that cannot be read like a file: a pipe, a device... */
 bool ws__fs_is_odd(const char *path);

@@ -92,14 +92,14 @@ static void test_child(void **state)
                             .worker_path = "/w",
                             .share_dir = "/s",
                             .data_dir = "/d",
-                            .sanitizer = "/s"};
+                            .tools = "/t:/u"};
     struct ws_ctx *ctx = ws_ctx_new(&o), *kid = ws__ctx_child(ctx);
     (void)state;
 
     assert_string_equal(kid->worker_path, "/w");
     assert_string_equal(kid->share_dir, "/s");
     assert_string_equal(kid->data_dir, "/d");
-    assert_string_equal(kid->sanitizer, "/s");
+    assert_string_equal(kid->tools, "/t:/u");
     assert_null(kid->cache_dir);
     ws__fail(kid, WS_EIO, "mine");
     assert_int_equal(ws_ctx_error(ctx)->code, 0);

@@ -48,7 +48,7 @@ static bool is_key(const char *p, size_t n)
     return n > 0 && n < WS__COUNTER_KEY;
 }
 
-int ws__counters_next(const char **at, struct ws__counter *out)
+int ws__counters_next(const char **at, struct ws__counted *out)
 {
     const char *p = *at;
     char number[40];
@@ -78,7 +78,7 @@ int ws__counters_next(const char **at, struct ws__counter *out)
 
 bool ws__counters_sound(const char *text)
 {
-    struct ws__counter c = {0};
+    struct ws__counted c = {0};
     int rc;
 
     do

@@ -17,14 +17,14 @@
  * where all are missing. */
 int ws__counters_text(struct ws_ctx *ctx, const char *const *key, size_t nkey,
                       const double *value, size_t nlaunch, char **out);
-struct ws__counter {
+struct ws__counted {
     uint32_t launch;
     char key[WS__COUNTER_KEY];
     double value;
 };
 /* The next of a text, from *at on, which begins as the text with out->launch
  * 0: 1; 0: there is none; -1: this is not such a text. */
-int ws__counters_next(const char **at, struct ws__counter *out);
+int ws__counters_next(const char **at, struct ws__counted *out);
 /* Is all of it such a text? */
 bool ws__counters_sound(const char *text);
 

@@ -13,7 +13,7 @@ static void there_and_back(void **state)
                                    (double)NAN, (double)NAN, (double)INFINITY,
                                    1.0 / 3,     -0.0,        0};
     struct ws_ctx *ctx = t_ctx(NULL);
-    struct ws__counter c = {0};
+    struct ws__counted c = {0};
     const char *at;
     char *text;
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 
 #include "base/banned.h"
 
@@ -936,6 +937,9 @@ static int start(struct ws__measure *m)
         WS_TRY(ws__refkernel_cache(m->ctx, &m->cache_dir));
     WS_TRY(open_once(m));
     seal_protocol(m);
+    if (!strcmp(m->info.id.family, "cuda") && !m->opts.inner)
+        WS_TRY(ws__find_program(m->ctx, m->ctx->tools, "compute-sanitizer",
+                                &m->sanitizer));
     if (m->opts.counters)
         m->ncounter = m->opts.counters(&m->info, m->counter, m->counter_key);
     if (m->opts.counters && !m->ncounter && !m->opts.inner)
@@ -1029,6 +1033,7 @@ void ws__measure_close(struct ws__measure *m)
     ctx = m->ctx;
     ws__sanitize_close(m); /* uses the proof's */
     ws__proof_close(ctx, m->proof);
+    ws__free(ctx, m->sanitizer);
     ws__measure_stop_builders(m);
     ws__ahead_close(m);
     ws__measure_free_jobs(m);

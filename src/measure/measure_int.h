@@ -248,7 +248,8 @@ struct ws__measure {
     size_t nbuilder;
     struct ws__ahead ahead;
     struct ws__clocks clocks;
-    const struct ws__count_wish *count;    /* after a verdict; NULL: nothing */
+    const struct ws__count_wish *count; /* after a verdict; NULL: nothing */
+    char *sanitizer; /* the program; NULL: it is not here, or not for this */
     const char *counter[WS__MAX_COUNTERS]; /* opts.counters', names and keys */
     const char *counter_key[WS__MAX_COUNTERS];
     size_t ncounter; /* 0 also where the device gave none */

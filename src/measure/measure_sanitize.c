@@ -91,8 +91,7 @@ struct ws__sanitizing {
 
 bool ws__measure_can_sanitize(const struct ws__measure *m)
 {
-    return !m->ordered && !m->opts.light && m->ctx->sanitizer &&
-           !strcmp(m->info.id.family, "cuda");
+    return !m->ordered && !m->opts.light && m->sanitizer;
 }
 
 /* --- its log ---------------------------------------------------------------
@@ -309,7 +308,7 @@ static void prepare(struct ws__measure *m, struct watch *w, size_t tool,
     w->below.log_size = sizeof(w->log);
     w->below.folder = m->sanitizing->folder;
     w->below.name = tools[tool];
-    w->argv[k++] = m->ctx->sanitizer;
+    w->argv[k++] = m->sanitizer;
     w->argv[k++] = "--tool";
     w->argv[k++] = tools[tool];
     w->argv[k++] = "--log-file";

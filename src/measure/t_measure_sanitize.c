@@ -146,15 +146,16 @@ static int open_watched(struct ws_ctx *ctx, struct t_case *c,
     int rc;
 
     deps.device_open = open_below;
-    ctx->sanitizer = ws__strdup(ctx, "/opt/compute-sanitizer");
     ctx->cache_dir = ws__strdup(ctx, fake.dir);
-    if (!ctx->sanitizer || !ctx->cache_dir)
+    if (!ctx->cache_dir)
         return WS_ENOMEM;
     rc = ws__measure_open_with(ctx, &deps, &c->op, &c->kernel, 1, c->workload,
                                2, &opts, out);
-    if (rc >= 0)
-        strcpy((*out)->info.id.family, "cuda");
-    return rc;
+    if (rc < 0)
+        return rc;
+    strcpy((*out)->info.id.family, "cuda");
+    (*out)->sanitizer = ws__strdup(ctx, "/opt/compute-sanitizer");
+    return (*out)->sanitizer ? 0 : WS_ENOMEM;
 }
 
 /* The gates of n candidates (V 0, 1, ...), asked as a tune does. */

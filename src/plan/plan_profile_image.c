@@ -150,7 +150,7 @@ static int count_instructions(struct ws__profiling *p,
 
     for (size_t i = 0; i < p->plan.nlaunch; i++)
         symbol[i] = image->symbol ? image->symbol[p->launch_of[i]] : NULL;
-    WS_TRY(ws__sass_read(p->spec->ctx, p->o->tools, image->built.image,
+    WS_TRY(ws__sass_read(p->spec->ctx, p->spec->ctx->tools, image->built.image,
                          image->built.image_bytes, &s));
     ws__sass_sum(s, symbol, p->plan.nlaunch, &p->mix);
     ws__sass_free(s);

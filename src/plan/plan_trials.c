@@ -247,7 +247,7 @@ static int list_counters(struct ws_ctx *ctx, const char *text,
                          struct ws_trial_counter **out, size_t *n)
 {
     const char *at = text ? text : "";
-    struct ws__counter c = {0};
+    struct ws__counted c = {0};
 
     *out = NULL;
     *n = 0;

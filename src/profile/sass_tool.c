@@ -19,7 +19,6 @@
 #include "base/spawn.h"
 #include "base/banned.h"
 
-#define TOOLKIT "/usr/local/cuda/bin"
 #define END_GRACE_NS 2000000000u
 #define POLL_MS 50
 
@@ -29,48 +28,12 @@ static const struct tool {
 
 /* --- finding it ---------------------------------------------------------- */
 
-static bool is_program(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-           access(path, X_OK) == 0;
-}
-
-/* *path: NULL if no folder has it. Relative folders are passed over: what
- * they hold depends on where we stand. */
-static int find_in(struct ws_ctx *ctx, const char *folders, const char *name,
-                   char **path)
-{
-    while (*folders && !*path) {
-        size_t n = strcspn(folders, ":");
-        struct ws__buf b;
-
-        ws__buf_init(&b, ctx, 65536);
-        if (*folders == '/') {
-            ws__buf_add(&b, folders, n);
-            ws__buf_printf(&b, "/%s", name);
-            if (b.failed == WS_ENOMEM)
-                return ws__buf_free(&b), WS_ENOMEM;
-            if (!b.failed && is_program(b.data))
-                *path = ws__buf_take(&b);
-        }
-        ws__buf_free(&b);
-        folders += n + (folders[n] == ':');
-    }
-    return 0;
-}
-
 static int find_tool(struct ws_ctx *ctx, const char *folders,
                      const struct tool **tool, char **path)
 {
-    *path = NULL;
     for (size_t i = 0; i < WS_COUNT(TOOL); i++) {
         *tool = &TOOL[i];
-        if (folders)
-            WS_TRY(find_in(ctx, folders, TOOL[i].name, path));
-        if (!*path)
-            WS_TRY(find_in(ctx, TOOLKIT, TOOL[i].name, path));
+        WS_TRY(ws__find_program(ctx, folders, TOOL[i].name, path));
         if (*path)
             return 0;
     }
