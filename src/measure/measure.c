@@ -662,6 +662,7 @@ static bool wants_fresh(const struct ws__measure *m,
 static int proof(struct ws__measure *m, struct ws__subject *s, size_t n,
                  const struct ws__question *q)
 {
+    ws__measure_step(m, WS__STEP_OTHER);
     for (size_t i = 0; i < n; i++) {
         struct ws__trial *t = s[i].t;
 

@@ -126,6 +126,10 @@ static long summed(const char *line, size_t n)
     return strtol(at ? at + 1 : text + sizeof(races) - 1, NULL, 10);
 }
 
+/* How findings of each tool begin. */
+static const char *const openings[] = {"Invalid ", "Error: Race reported",
+                                       "Uninitialized ", "Barrier error "};
+
 void ws__sanitizer_read(const char *log, size_t n, long *found, char *words,
                         size_t size)
 {
@@ -147,6 +151,10 @@ void ws__sanitizer_read(const char *log, size_t n, long *found, char *words,
                  strncmp(line, "COMPUTE-SANITIZER", 17) != 0)
             snprintf(words, size, "%.*s", (int)rest, line);
     }
+    /* A worker that crashes by it takes the tool along before it sums up. */
+    for (size_t i = 0; *found < 0 && i < WS_COUNT(openings); i++)
+        if (!strncmp(words, openings[i], strlen(openings[i])))
+            *found = 1;
 }
 
 /* The findings of one log. */
@@ -163,9 +171,6 @@ static int read_log(struct watch *w, const char *path, long *found)
     }
     ws__sanitizer_read(text, n, found, w->words, WORDS);
     ws__free(w->ctx, text);
-    /* A worker that crashes by it takes the tool along before it sums up. */
-    if (*found < 0 && !strncmp(w->words, "Invalid ", 8))
-        *found = 1;
     return 0;
 }
 

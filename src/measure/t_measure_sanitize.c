@@ -30,8 +30,11 @@ static const struct log {
     {"========= Invalid __global__ read of size 4 bytes\n"
      "=========     at k+0x40\n=========\n========= ERROR SUMMARY: 1 error\n",
      1, "Invalid __global__ read of size 4 bytes"},
-    {"========= Invalid __global__ read of size 4 bytes\n", -1,
+    {"========= Invalid __global__ read of size 4 bytes\n", 1,
      "Invalid __global__ read of size 4 bytes"},
+    {"========= Barrier error detected. Missing init\n========= Error: Target "
+     "application terminated\n",
+     1, "Barrier error detected. Missing init"},
     {"========= Uninitialized __global__ memory read\n========= Another\n"
      "========= ERROR SUMMARY: 2 errors\n",
      2, "Uninitialized __global__ memory read"},

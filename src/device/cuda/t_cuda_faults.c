@@ -816,6 +816,45 @@ static void bad_images(void **state)
     ws_ctx_free(ctx);
 }
 
+/* Without guard and shift a buffer is its content and no more, of any length;
+ * its memory goes back at once. */
+static void exact_buffers(void **state)
+{
+    static const uint64_t sizes[] = {1, 3, 7, 255, 256, 4097};
+    const struct ws__device_ops *ops = ws__device_find("cuda");
+    struct ws_ctx *ctx = t_ctx(NULL);
+    uint32_t first = 0, buffer;
+    long live;
+    void *dev;
+
+    (void)state;
+    start_life(0, 0);
+    assert_int_equal(open_device(ctx, &dev), 0);
+    assert_int_equal(ops->alloc(dev, 64, 0, 0, &first), 0);
+    live = t.state[DRIVER]->live[FAKE_MEMORY];
+    for (size_t i = 0; i < WS_COUNT(sizes); i++) {
+        char in[4097], out[4097];
+        int64_t at = 7;
+        uint64_t hash;
+
+        memset(in, (int)i + 1, sizeof(in));
+        assert_int_equal(ops->alloc(dev, sizes[i], 0, 0, &buffer), 0);
+        assert_int_equal(t.state[DRIVER]->live[FAKE_MEMORY], live + 1);
+        assert_int_equal(ops->fill(dev, buffer, 0x01020304), 0);
+        assert_int_equal(ops->write(dev, buffer, 0, in, sizes[i]), 0);
+        assert_int_equal(ops->hash(dev, buffer, &hash), 0);
+        assert_int_equal(ops->guard(dev, buffer, &at), 0);
+        assert_int_equal(at, 0);
+        assert_int_equal(ops->read(dev, buffer, 0, out, sizes[i]), 0);
+        assert_memory_equal(in, out, sizes[i]);
+        ops->release(dev, buffer);
+        assert_int_equal(t.state[DRIVER]->live[FAKE_MEMORY], live);
+    }
+    ops->close(dev);
+    check_nothing_left();
+    ws_ctx_free(ctx);
+}
+
 /* ---- the libraries ------------------------------------------------------ */
 
 /* The member finds them by their names, for they are loaded already. */
@@ -855,6 +894,7 @@ int main(void)
         cmocka_unit_test(every_allocation),
         cmocka_unit_test(bad_kernels),
         cmocka_unit_test(bad_images),
+        cmocka_unit_test(exact_buffers),
     };
 
     if (!load_fakes()) {

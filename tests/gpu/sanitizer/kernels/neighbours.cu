@@ -1,7 +1,6 @@
-// Y[i] = X[i] + X[i + 1], by one warp a block, each with the fault of its name.
-// No fault changes a result: what is read wrongly is thrown away, the lanes of
-// a warp that is not divided come in the order in which they are written down,
-// and a barrier that half of a warp waits at ends when the others are done.
+// Y[i] = X[i] + X[i + 1], each with the fault of its name.
+// No fault changes a result: what is read wrongly is thrown away, and what
+// waits at the wrong barrier does not wait for ever.
 __device__ float right(const float *X, int i, int N)
 {
     return X[i + 1 < N ? i + 1 : i];
@@ -33,15 +32,17 @@ __global__ void outside(const float *X, float *Y, float *room, int N)
     Y[i] = X[i] + (i + 1 < N ? next : X[i]);
 }
 
+// Of two warps; only what the own warp wrote is used.
 __global__ void race(const float *X, float *Y, float *room, int N)
 {
-    __shared__ volatile float s[32];
-    int t = threadIdx.x, i = blockIdx.x * 32 + t;
+    __shared__ volatile float s[64];
+    int t = threadIdx.x, i = blockIdx.x * 64 + t;
 
     s[t] = i < N ? X[i] : 0;
-    float next = s[(t + 1) % 32]; // no barrier between
+    __syncwarp();
+    float next = s[(t + 1) % 64]; // no barrier between
     if (i < N)
-        Y[i] = X[i] + (t < 31 && i + 1 < N ? next : right(X, i, N));
+        Y[i] = X[i] + (t % 32 < 31 && i + 1 < N ? next : right(X, i, N));
 }
 
 __global__ void uninitialised(const float *X, float *Y, float *room, int N)
@@ -57,12 +58,40 @@ __global__ void uninitialised(const float *X, float *Y, float *room, int N)
         room[i] = Y[i];
 }
 
+// The warps of a block wait at two places. The device counts them together.
 __global__ void divergent(const float *X, float *Y, float *room, int N)
 {
-    int t = threadIdx.x, i = blockIdx.x * 32 + t;
+    int t = threadIdx.x, i = blockIdx.x * 64 + t;
 
     if (i < N)
         Y[i] = X[i] + right(X, i, N);
-    if (t < 16)
+    if (t < 32) {
         __syncthreads();
+        if (i < N)
+            room[i] = 1;
+    } else {
+        if (i < N)
+            room[i] = 2;
+        __syncthreads();
+    }
+}
+
+// Threads arrive at a barrier in shared memory that nobody initialised: it has
+// the bits of one that is.
+__global__ void barrier(const float *X, float *Y, float *room, int N)
+{
+    __shared__ volatile unsigned long long b[2];
+    int t = threadIdx.x, i = blockIdx.x * 64 + t;
+    unsigned at = (unsigned)__cvta_generic_to_shared((void *)b);
+
+    if (t == 0) {
+        asm volatile("mbarrier.init.shared.b64 [%0], 64;" ::"r"(at) : "memory");
+        b[1] = b[0];
+    }
+    __syncthreads();
+    asm volatile("{ .reg .b64 s; mbarrier.arrive.shared.b64 s, [%0]; }" ::"r"(
+                     at + 8)
+                 : "memory");
+    if (i < N)
+        Y[i] = X[i] + right(X, i, N);
 }
