@@ -8,6 +8,7 @@ check: deps
 	tools/check-style
 	$(CHECK) -j2 all && tools/check-symbols $(B)
 	tools/check-docs
+	$(CHECK) integrity
 	$(CHECK) CC=clang -j2 all
 	$(CHECK) SAN=address,undefined test
 	$(CHECK) SAN=thread -j2 test-threads

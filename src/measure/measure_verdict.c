@@ -247,15 +247,17 @@ static int compare_tensor(struct ws__measure *m, struct ws__subject *s,
                           size_t t, const char *got, uint32_t poison,
                           bool *first, bool *right)
 {
+    int (*compare)(struct ws_ctx *, const struct ws__instance *, size_t,
+                   const void *, const double *, uint32_t,
+                   struct ws__mismatch *);
     struct ws__mismatch mm;
     int rc;
 
     memset(&mm, 0, sizeof(mm));
-    rc = ws__family_finite(m->op, m->problem_family)
-             ? ws__compare_finite(m->ctx, s->in, t, got, m->problem->result[t],
-                                  poison, &mm)
-             : ws__compare(m->ctx, s->in, t, got, m->problem->result[t], poison,
-                           &mm);
+    compare = ws__family_finite(m->op, m->problem_family) ? ws__compare_finite
+              : m->problem_family == WS__FAMILY_SPIKES    ? ws__compare_uneven
+                                                          : ws__compare;
+    rc = compare(m->ctx, s->in, t, got, m->problem->result[t], poison, &mm);
     if (rc < 0)
         return rc;
     mm.tensor = (uint32_t)t;

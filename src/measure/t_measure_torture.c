@@ -12,6 +12,7 @@ static void reset(void)
 {
     memset(&t_script, 0, sizeof(t_script));
     t_script.inner = "null";
+    t_script.watch = true;
 }
 
 static struct t_case *make_case(struct ws_ctx *ctx)

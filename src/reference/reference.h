@@ -202,6 +202,11 @@ void ws__python_last_words(int log, char *out, size_t n);
 int ws__compare(struct ws_ctx *ctx, const struct ws__instance *in,
                 size_t tensor, const void *got, const double *want,
                 uint32_t poison, struct ws__mismatch *m);
+/* The same for results of which some are far larger than others, since one
+ * term of theirs is: what sums of that size err by is allowed, too. */
+int ws__compare_uneven(struct ws_ctx *ctx, const struct ws__instance *in,
+                       size_t tensor, const void *got, const double *want,
+                       uint32_t poison, struct ws__mismatch *m);
 /* Errors are not judged: 1 if every element was written, and is a number (or
  * the reference's infinity, or what overflows in its type) where the reference
  * is one. For families of which ws__family_finite says so. */

@@ -212,7 +212,12 @@ static void drop_data(struct data *d)
     free(d->w);
 }
 
-static int judge(const struct data *d, sum_fn *f, struct ws__mismatch *m)
+typedef int compare_fn(struct ws_ctx *, const struct ws__instance *, size_t,
+                       const void *, const double *, uint32_t,
+                       struct ws__mismatch *);
+
+static int judge_by(compare_fn *compare, const struct data *d, sum_fn *f,
+                    struct ws__mismatch *m)
 {
     struct ws_ctx *ctx = t_ctx(NULL);
     struct ws__instance in;
@@ -225,9 +230,14 @@ static int judge(const struct data *d, sum_fn *f, struct ws__mismatch *m)
         ws__dtype_store(d->type, &v, got + i * ws__dtype_bytes(d->type), 1);
     }
     dense(&in, &auto_op, d->type, M, N, (int64_t)d->k);
-    rc = ws__compare(ctx, &in, 0, got, d->want, 0xffffffffu, m);
+    rc = compare(ctx, &in, 0, got, d->want, 0xffffffffu, m);
     ws_ctx_free(ctx);
     return rc;
+}
+
+static int judge(const struct data *d, sum_fn *f, struct ws__mismatch *m)
+{
+    return judge_by(ws__compare, d, f, m);
 }
 
 static const enum ws__dtype float_types[] = {WS__DT_F32, WS__DT_F16,
@@ -275,6 +285,47 @@ static void test_wrong(void **state)
             drop_data(&d);
         }
     }
+}
+
+/* One result is a thousand times the others, since one product is: what comes
+ * behind it in the sum is rounded as coarsely as it. */
+static void test_uneven(void **state)
+{
+    struct ws__mismatch m;
+    long narrow = 0;
+
+    (void)state;
+    for (size_t l = 2; l + 2 < WS_COUNT(lengths); l++) {
+        for (size_t seed = 0; seed < 40; seed += 3) {
+            struct data d;
+
+            make_data(&d, lengths[l] - 4 + seed % 8, WS__DT_F32);
+            for (size_t j = 0; j < N; j++) {
+                double was = (double)d.a[seed / 8] * d.w[j * d.k + seed / 8];
+
+                d.want[j] += was * ((double)(1e5F * d.a[seed / 8]) /
+                                        (double)d.a[seed / 8] -
+                                    1);
+            }
+            d.a[seed / 8] *= 1e5F;
+            for (size_t f = 0; f < WS_COUNT(honest); f++) {
+                assert_int_equal(judge_by(ws__compare_uneven, &d, honest[f],
+                                          &m),
+                                 1);
+                narrow += !judge(&d, honest[f], &m);
+            }
+            for (size_t f = 0; f < WS_COUNT(wrong); f++)
+                if (wrong[f] != sum_short) /* small beside the others' size */
+                    assert_int_equal(judge_by(ws__compare_uneven, &d, wrong[f],
+                                              &m),
+                                     0);
+            assert_int_equal(judge_by(ws__compare_uneven, &d, sum_bf16_inputs,
+                                      &m),
+                             0);
+            drop_data(&d);
+        }
+    }
+    assert_true(narrow > 0);
 }
 
 /* Parts that are not written, or hold a neighbour's values. */
@@ -778,6 +829,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_honest),
         cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_uneven),
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_poison),
         cmocka_unit_test(test_poison_of_right_results),

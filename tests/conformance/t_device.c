@@ -790,6 +790,52 @@ static void counts_each_launch(void **state)
     must_work(f);
 }
 
+/* The watch of one launch of `entry` on a and b, with one input; what it ran
+ * left its result. WS_ENOTSUP says why. */
+static int watch(struct fixture *f, const char *entry, uint32_t a, uint32_t b,
+                 uint32_t input, struct ws__dev_touch *out)
+{
+    struct call c;
+    int rc;
+
+    make_call(f, &c, entry, a, b);
+    rc = f->dev.ops->watch(f->dev.self, &c.seq, &input, 1, out);
+    if (rc < 0) {
+        assert_int_equal(rc, WS_ENOTSUP);
+        assert_true(ws_ctx_error(f->ctx)->message[0]);
+        assert_int_equal(out->kind, WS__TOUCH_NONE);
+    }
+    return rc;
+}
+
+static void watches_launches(void **state)
+{
+    struct fixture *f = begin(state);
+    struct ws__dev_touch t;
+    uint32_t a, b;
+
+    if (!f->dev.ops->watch)
+        return;
+    build_all(f);
+    a = alloc(f, BYTES);
+    b = alloc(f, BYTES);
+    write_floats(f, a, 0);
+    write_floats(f, b, 5);
+    if (watch(f, "copy", a, b, b, &t) < 0) {
+        must_work(f);
+        return;
+    }
+    assert_int_equal(t.kind, WS__TOUCH_NONE);
+    assert_true(read_float(f, a) == 5);
+    assert_int_equal(watch(f, "touch", a, 0, b, &t), 0);
+    assert_int_equal(t.kind, WS__TOUCH_NONE);
+    assert_true(read_float(f, a) == 6);
+    /* the same where it may only read: last, for the device may go with it */
+    assert_int_equal(watch(f, "touch", a, 0, a, &t), 0);
+    assert_int_equal(t.kind, WS__TOUCH_INPUT);
+    assert_int_equal(t.buffer, a);
+}
+
 static void stops_at_its_limit(void **state)
 {
     struct fixture *f = begin(state);
@@ -1086,6 +1132,7 @@ static const struct {
     EACH(repeats_inside_a_sample),
     EACH(passes_values),
     EACH(counts_each_launch),
+    EACH(watches_launches),
     EACH(stops_at_its_limit),
     EACH(refuses_bad_launches),
     EACH(a_crash_is_a_result),

@@ -21,14 +21,19 @@ told() {
 }
 
 attacks='m1-writes-nothing|m3-returns-its-input|m4-writes-one-element'
+attacks="$attacks|m4-borrows-an-input|m5-reads-behind-its-input|b4-carries-a-file|s1-sum-of-a-softmax"
 attacks="$attacks|m5-writes-outside|m9-unset-scratch|s2-zeros|s2-not-a-number"
 attacks="$attacks|s3-no-bias|s3-no-last-k|s3-no-tail|s3-one-element"
 attacks="$attacks|s4-sums-in-float16|s6-none-is-zero|s9-one-output-of-two"
 attacks="$attacks|t2-late|t4-packs-once|b6-memory-for-time|e4-talks-to-the-judge"
-some attacks "$attacks" 'attacks caught 18 of 18, honest passed 0 of 0'
+some attacks "$attacks" 'attacks caught 22 of 22, honest passed 0 of 0'
 told attacks m1-writes-nothing wrong 'not written'
 told attacks m3-returns-its-input wrong "a copy of 'X'"
 told attacks m4-writes-one-element cheat "writes to input 'B'"
+told attacks m4-borrows-an-input cheat "writes to input 'X', and puts back"
+told attacks m5-reads-behind-its-input wrong "reads outside of 'X'"
+told attacks b4-carries-a-file none 'assembly in a source'
+told attacks s1-sum-of-a-softmax none 'tells nothing'
 told attacks m5-writes-outside wrong "writes outside of 'Y'"
 told attacks s4-sums-in-float16 wrong 'lower precision'
 told attacks t4-packs-once cheat 'keeps something between launches'

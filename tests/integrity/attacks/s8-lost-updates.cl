@@ -1,4 +1,5 @@
-/* Blocks add to one result at once, without atomics. */
+/* Blocks add to one result at once, without atomics: what another one added
+ * while a block was summing is lost. */
 __kernel void clear(volatile __global float *y, int m)
 {
     if (get_global_id(0) < m)
@@ -6,10 +7,14 @@ __kernel void clear(volatile __global float *y, int m)
 }
 
 __kernel
-void run(__global const float *x, __global volatile float *y, int m, int n)
+void run(volatile __global const float *x, __global volatile float *y, int m,
+         int n)
 {
     int at = get_global_id(0) * 64, r = get_group_id(1);
+    float sum = r < m ? y[r] : 0.0f;
 
     for (int i = at; i < at + 64 && i < n && r < m; i++)
-        y[r] += x[r * n + i];
+        sum += x[r * n + i];
+    if (r < m)
+        y[r] = sum;
 }
