@@ -501,8 +501,9 @@ struct ws_audit_opts {
 struct ws_audit_line {
     const char *workload;
     /* "result": a mistake made from the reference's result; "mutant": one of a
-     * native reference; "precision": inputs of fewer bits; "input": another
-     * value of it; "reference": that is sound; "values": a family of values. */
+     * native reference; "misread": inputs of fewer bits, without their signs,
+     * without the last of a dimension; "input": another value of it;
+     * "reference": that is sound; "values": a family of values. */
     const char *kind;
     const char *name;   /* of the mistake, the input or the family */
     const char *tensor; /* the output that was judged; "": all */
@@ -519,7 +520,7 @@ struct ws_audit_report {
     const char *op, *reference; /* "native", "Python", "trusted kernel" */
     const char *rule;   /* "automatic", "explicit", "flashinfer-bench", ... */
     uint64_t seed;      /* of the audit */
-    uint64_t left_out;  /* workloads that are too large */
+    uint64_t left_out;  /* workloads that are too large, and not in lines */
     size_t refused;     /* lines for which the op is refused; 0: it is fit */
     const char *reason; /* of the first; NULL: fit */
     size_t nline;

@@ -43,6 +43,12 @@ void ws__measure_close(struct ws__measure *m);
 struct ws__evaluator ws__measure_evaluator(struct ws__measure *m);
 const struct ws__device_info *ws__measure_device(struct ws__measure *m);
 
+/* Computes p->result from p->input by the op's trusted kernel, in the worker
+ * that the session has for it; p is of the session's workload of that number.
+ * WS_EREFERENCE: the kernel fails, or p wants to be judged and is not right
+ * (p->unjudged). The op must have one. */
+int ws__measure_trusted(struct ws__measure *m, uint32_t workload,
+                        struct ws__problem *p);
 /* Resource filter without building: 1 fits, 0 not (reason filled), negative
  * on error. */
 int ws__measure_fits(struct ws__measure *m, const struct ws__candidate *c,
