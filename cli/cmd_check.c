@@ -53,6 +53,8 @@ static void print_gates(const struct ws_gate *g)
         if (!strcmp(g[i].end, "passed") || !strcmp(g[i].end, "failed"))
             printf("  %-9s %-7s %9s  %s\n", g[i].name, g[i].end,
                    cli_time((double)g[i].ns), g[i].about);
+        else if (g[i].why[0])
+            printf("  %-9s %-7s %9s  %s\n", g[i].name, g[i].end, "", g[i].why);
         else
             printf("  %-9s %s\n", g[i].name,
                    g[i].end[0] ? g[i].end : "not come to");

@@ -463,10 +463,12 @@ struct ws_run_opts {
 /* A gate of the judge, in the order of their cost. */
 #define WS_GATES 10
 struct ws_gate {
-    const char *name, *about; /* "build": "compiles" */
+    const char *name;
+    const char *about; /* who passes "compiles", who fails "does not compile" */
     const char *end; /* "passed", "failed", "absent": not asked for, or there is
                         no such gate here; "": not come to */
     uint64_t ns;     /* what it cost */
+    const char *why; /* absent: why, where that is known; else "" */
 };
 
 struct ws_check_result {

@@ -650,6 +650,11 @@ static int proof(struct ws__measure *m, struct ws__subject *s, size_t n,
             WS_TRY(ws__measure_prove(m, &s[i]));
         if (q->want & WS__WANT_SANITIZER)
             WS_TRY(ws__measure_sanitize(m, &s[i]));
+        if (q->want & WS__WANT_SANITIZER && s[i].t->verdict == WS__V_OK &&
+            ws__gate_end(s[i].t, WS__GATE_SANITIZER) == WS__GATE_CLOSED)
+            ws__gate_absent(s[i].t, WS__GATE_SANITIZER,
+                            "there is none for this device or workload, or it "
+                            "told nothing");
     }
     return 0;
 }
@@ -659,7 +664,7 @@ static void close_gates(struct ws__trial *t)
 {
     for (int g = 0; t->verdict == WS__V_OK && g < WS__NGATE; g++)
         if (ws__gate_end(t, (enum ws__gate)g) == WS__GATE_CLOSED)
-            ws__gate_note(t, (enum ws__gate)g, WS__GATE_ABSENT, 0);
+            ws__gate_absent(t, (enum ws__gate)g, "not asked for");
 }
 
 int ws__measure_answer(struct ws__measure *m, const struct ws__question *q,
