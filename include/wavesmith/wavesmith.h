@@ -573,9 +573,9 @@ struct ws_tune_opts {
     uint64_t run_limit_ns;
     double budget_share; /* instead of budget_trials: of all pairs of a config
                             and a workload, 0 to 1; 0: not given */
-    int light; /* only the gates that no time can be had without: what the
-                  judge costs is measured with it. Such trials mix with no
-                  others */
+    int few_gates; /* only the gates that no time can be had without: what the
+                      judge costs is measured with it. Nothing is proven then,
+                      and such trials mix with no others */
 };
 
 struct ws_tune_row {
@@ -593,6 +593,9 @@ struct ws_tune_row {
     /* On recordings that hold every valid config: the best recorded time, and
      * how much longer the choice takes (0.05: 5%). 0: unknown. */
     double oracle_ns, regret;
+    /* 1: the choice was proven on hidden shapes, on families of values, under
+     * a sanitizer. */
+    int shapes, values, sanitizer;
 };
 
 /* Where the time went, since the devices were opened. Shares are of that time,
@@ -633,6 +636,7 @@ struct ws_tune_result {
     int unfinished;        /* the file broke off; what is whole was used */
     double geomean_regret; /* over the rows that have one; 0: none has */
     struct ws_throughput throughput;
+    int few_gates; /* 1: asked for, so nothing was proven */
 };
 
 WS_API int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,

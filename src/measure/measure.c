@@ -671,7 +671,7 @@ int ws__measure_answer(struct ws__measure *m, const struct ws__question *q,
                        struct ws__trial *out)
 {
     const unsigned proofs = WS__WANT_PROOF | WS__WANT_SANITIZER;
-    bool prove = q->want & proofs && !m->opts.light;
+    bool prove = q->want & proofs && !m->opts.few_gates;
     struct ws__subject s[2];
     size_t n = q->pair ? 2 : 1;
     int rc;
@@ -793,7 +793,8 @@ static void seal_protocol(struct ws__measure *m)
 
     snprintf(m->info.id.protocol, sizeof(m->info.id.protocol),
              "measure 3, cache %s, %d sets%s%s", mode[m->opts.cache], WS__SETS,
-             m->opts.graph ? ", graph" : "", m->opts.light ? ", light" : "");
+             m->opts.graph ? ", graph" : "",
+             m->opts.few_gates ? ", few gates" : "");
     ws__identity_seal(&m->info.id);
 }
 

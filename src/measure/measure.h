@@ -24,7 +24,7 @@ struct ws__measure_opts {
     /* No gates but a build, one checked launch, and right timed launches: what
      * the others cost is measured with it. Such trials are not a judge's, and
      * mix with no others. */
-    bool light;
+    bool few_gates;
     bool inner;               /* of another session: takes no turns */
     const char *const *below; /* the timing device's worker is started below
                                  these words (ctx.h); outlives the session */

@@ -387,7 +387,7 @@ static int apply(struct ws__measure *m, struct ws__subject *s,
 
 bool ws__measure_can_prove(const struct ws__measure *m)
 {
-    return !m->ordered && !m->opts.light;
+    return !m->ordered && !m->opts.few_gates;
 }
 
 int ws__measure_prove(struct ws__measure *m, struct ws__subject *s)

@@ -75,7 +75,7 @@ bool ws__measure_can_sanitize(const struct ws__measure *m)
 {
     char path[512];
 
-    return !m->ordered && !m->opts.light &&
+    return !m->ordered && !m->opts.few_gates &&
            !strcmp(m->info.id.family, "cuda") &&
            ws__sanitizer_find(path, sizeof(path));
 }

@@ -749,7 +749,7 @@ static int run_all(struct timing *t)
     WS_TRY(prepare(t));
     t->flush_bytes = choose_flush(t);
     WS_TRY(pass_gate(t, gen, WS__GATE_TIMED, take_samples));
-    if (!t->m->opts.light) {
+    if (!t->m->opts.few_gates) {
         WS_TRY(pass_gate(t, gen, WS__GATE_FLOOR, check_physics));
         for (size_t p = 0; p < t->n && !t->floored; p++)
             ws__gate_absent(t->s[p].t, WS__GATE_FLOOR,

@@ -547,6 +547,9 @@ static int pass_gate(struct finals *f, unsigned gate)
     if (!c->have_best)
         return 0;
     WS_TRY(ask_gate(f, &c->best.candidate, gate, &t));
+    for (int g = 0; t && g < WS__NGATE; g++)
+        if (ws__gate_end(t, (enum ws__gate)g) == WS__GATE_PASSED)
+            c->passed |= 1u << g;
     if (!t || !failed(t))
         return 0;
     is_default =
@@ -554,6 +557,7 @@ static int pass_gate(struct finals *f, unsigned gate)
     WS_TRY(keep_failure(f, t));
     c->speedup = (struct ws__ratio){1, 1, 1};
     c->confirmed = false;
+    c->passed = 0;
     c->pair_trial_a = c->pair_trial_b = 0;
     c->have_best = c->have_default && !is_default;
     if (is_default)
