@@ -22,6 +22,8 @@
  */
 #include "measure/measure_int.h"
 
+#include <math.h>
+
 #include "base/banned.h"
 
 #define TRIES 600
@@ -457,8 +459,24 @@ static int draw_tile(struct draw *d)
     return keep(d, &w);
 }
 
-/* One axis becomes as long as the limit allows, the others stay small, less a
- * few for the sake of its residue. */
+/* What a large shape may have of an axis. Numbers of a user's as a tolerance
+ * are for sums as long as those of the workloads: errors of honest kernels grow
+ * with sums, the numbers do not. */
+static int64_t longest(const struct draw *d, size_t axis)
+{
+    const struct ws__measure *m = d->m;
+    int64_t most = 1;
+
+    if (m->op->tolerance.kind == WS__TOL_AUTO)
+        return INT64_MAX;
+    for (size_t w = 0; w < m->nworkload; w++)
+        if (m->workload[w].axis[axis] > most)
+            most = m->workload[w].axis[axis];
+    return most;
+}
+
+/* One axis becomes as long as the limit allows, less a few for the sake of its
+ * residue; the others stay as they are. */
 static int draw_large(struct draw *d)
 {
     const struct ws__measure *m = d->m;
@@ -473,7 +491,8 @@ static int draw_large(struct draw *d)
     if (rc < 0 || c <= 0)
         return rc == WS_ENOMEM ? rc : 0;
     v = (double)w.axis[a] * (d->limit / c) * 0.9;
-    w.axis[a] = clamped(d, a, (v < 1e15 ? (int64_t)v : 1000000) - below(d, 64));
+    v = fmin(v, (double)longest(d, a));
+    w.axis[a] = clamped(d, a, (int64_t)fmin(v, 1e15) - below(d, 64));
     return keep(d, &w);
 }
 

@@ -229,6 +229,7 @@ static void own_shapes(void **state)
     m.nworkload = 2;
     c->op.axis[0].lo = 1;
     c->op.axis[0].hi = 1 << 24;
+    c->op.tolerance.kind = WS__TOL_AUTO;
     who.config.n = 1;
     who.config.at[0] = 13;
     for (uint64_t seed = 0; seed < 20; seed++) {
@@ -243,6 +244,11 @@ static void own_shapes(void **state)
         assert_int_equal(h->n, 1);
         assert_true(h->cost[0] > (double)(1 << 24));
     }
+    /* Numbers for a tolerance are for sums as long as those asked for. */
+    c->op.tolerance.kind = WS__TOL_EXPLICIT;
+    assert_int_equal(ws__hidden_own(&m, &who, 1, WS__HIDDEN_LARGE, h), 0);
+    assert_int_equal(h->n, 1);
+    assert_in_range(h->shape[0].axis[0], 4096 - 63, 4096);
     /* Its ranges and what it requires of them. */
     even.expr = t_expr(c, "N % 32 == 0");
     c->kernel.constraint = &even;
