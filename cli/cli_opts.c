@@ -522,6 +522,8 @@ json_t *cli_gates(const struct ws_gate *gate)
         g = json_object();
         cli_put(g, "end", cli_text(gate[i].end));
         cli_put(g, "ns", json_integer((json_int_t)gate[i].ns));
+        if (gate[i].why[0])
+            cli_put(g, "why", cli_text(gate[i].why));
         cli_put(j, gate[i].name, g);
     }
     return j;

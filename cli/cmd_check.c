@@ -53,6 +53,8 @@ static void print_gates(const struct ws_gate *g)
         if (!strcmp(g[i].end, "passed") || !strcmp(g[i].end, "failed"))
             printf("  %-9s %-7s %9s  %s\n", g[i].name, g[i].end,
                    cli_time((double)g[i].ns), g[i].about);
+        else if (g[i].why[0])
+            printf("  %-9s %-7s %9s  %s\n", g[i].name, g[i].end, "", g[i].why);
         else
             printf("  %-9s %s\n", g[i].name,
                    g[i].end[0] ? g[i].end : "not come to");
@@ -82,6 +84,94 @@ static void print(const struct ws_check_result *r)
     if (r->bad)
         printf("  first at %s: got %.9g, want %.9g\n", r->first_at,
                r->first_got, r->first_want);
+}
+
+/* --- how to see a failure again ---------------------------------------------
+ */
+
+/* The workload on which a hidden gate failed, from its reason: "..., not on
+ * another (N=3): ...". NULL: none did. *n: its length. */
+static const char *elsewhere(const struct ws_check_result *r, size_t *n)
+{
+    const char *end = NULL, *begin;
+
+    for (int i = 0; i < WS_GATES; i++)
+        if (!strcmp(r->gate[i].end, "failed") &&
+            (!strcmp(r->gate[i].name, "shapes") ||
+             !strcmp(r->gate[i].name, "values")))
+            end = strstr(r->reason, "): ");
+    if (!end)
+        return NULL;
+    for (begin = end; begin > r->reason && begin[-1] != '(';)
+        begin--;
+    *n = (size_t)(end - begin);
+    return begin;
+}
+
+/* Quoted where a shell would not take it as it is. */
+static void print_word(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"
+                                "UVWXYZ0123456789-_=,./:+%@";
+
+    if (*word && strspn(word, plain) == strlen(word)) {
+        printf(" %s", word);
+        return;
+    }
+    printf(" '");
+    for (; *word; word++)
+        if (*word == '\'')
+            printf("'\\''");
+        else
+            putchar(*word);
+    putchar('\'');
+}
+
+/* How many words of argv an option takes that the hint says itself; 0: the
+ * word stays. */
+static int replaced(const char *word)
+{
+    static const char *const ours[] = {"--workload", "--config"};
+
+    for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++) {
+        size_t n = strlen(ours[i]);
+
+        if (!strncmp(word, ours[i], n) && (!word[n] || word[n] == '='))
+            return word[n] ? 1 : 2;
+    }
+    return !strcmp(word, "--all-gates") ? 1 : 0;
+}
+
+/* The same command for the shape that nobody asked for. Values of families are
+ * tried by all gates alone. */
+static void print_again(const struct ws_check_result *r, int argc, char **argv)
+{
+    size_t n;
+    const char *w = elsewhere(r, &n);
+    char workload[sizeof(r->workload)];
+    bool values = false;
+
+    if (!w || n >= sizeof(workload))
+        return;
+    memcpy(workload, w, n);
+    workload[n] = '\0';
+    for (int i = 0; i < WS_GATES; i++)
+        values |= !strcmp(r->gate[i].name, "values") &&
+                  !strcmp(r->gate[i].end, "failed");
+    printf("to see it there:\n  wavesmith check");
+    for (int i = 1; i < argc; i++) {
+        int skip = replaced(argv[i]);
+
+        if (skip)
+            i += skip - 1;
+        else
+            print_word(argv[i]);
+    }
+    printf(" --config");
+    print_word(r->config);
+    printf(" --workload");
+    print_word(workload);
+    puts(values ? " --all-gates" : "");
 }
 
 static int run(struct cli *c, int argc, char **argv)
@@ -131,8 +221,10 @@ static int run(struct cli *c, int argc, char **argv)
         rc = cli_error(c);
     } else {
         rc = c->json ? cli_json(c, to_json(&r)) : EXIT_DONE;
-        if (!c->json)
+        if (!c->json) {
             print(&r);
+            print_again(&r, argc, argv);
+        }
         if (rc == EXIT_DONE && strcmp(r.verdict, "ok") != 0)
             rc = EXIT_NEGATIVE;
     }

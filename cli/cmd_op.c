@@ -114,8 +114,8 @@ static void print(const struct ws_audit_report *r)
     printf("%s: judged by the %s rule, reference: %s, seed %llu\n", r->op,
            r->rule, r->reference, (unsigned long long)r->seed);
     if (r->left_out)
-        printf("%llu workloads are left out: too large for two dozen runs of "
-               "the reference\n",
+        printf("left out as too large for dozens of runs of the reference: "
+               "%llu of its workloads\n",
                (unsigned long long)r->left_out);
     for (size_t i = 0; i < r->nline; i++) {
         const struct ws_audit_line *l = &r->line[i];

@@ -95,6 +95,9 @@ static json_t *row_json(const struct ws_tune_row *r)
     cli_put(j, "speedup_lo", cli_real(r->speedup_lo));
     cli_put(j, "speedup_hi", cli_real(r->speedup_hi));
     cli_put(j, "confirmed", json_boolean(r->confirmed));
+    cli_put(j, "proven_shapes", json_boolean(r->shapes));
+    cli_put(j, "proven_values", json_boolean(r->values));
+    cli_put(j, "proven_sanitizer", json_boolean(r->sanitizer));
     cli_put(j, "verdicts", verdicts_json(r));
     cli_put(j, "failure", cli_text(r->failure));
     if (r->oracle_ns > 0) {
@@ -355,6 +358,42 @@ static bool any_unconfirmed(const struct ws_tune_result *r)
     return false;
 }
 
+/* What is known of the choices beside the shapes that were asked for. */
+static void print_proof(const struct ws_tune_result *r)
+{
+    size_t n = 0, shapes = 0, values = 0, sanitizer = 0;
+
+    for (size_t i = 0; i < r->nrow; i++) {
+        n += r->row[i].config != NULL;
+        shapes += r->row[i].shapes != 0;
+        values += r->row[i].values != 0;
+        sanitizer += r->row[i].sanitizer != 0;
+    }
+    if (!n || r->recordings)
+        return;
+    if (r->few_gates) {
+        puts("proven: nothing (--gates few)");
+        return;
+    }
+    printf("proven, of %zu choices: %zu on hidden shapes, %zu on families of "
+           "values, ",
+           n, shapes, values);
+    if (sanitizer)
+        printf("%zu under a sanitizer\n", sanitizer);
+    else
+        printf("none under a sanitizer\n");
+}
+
+static void warn_few(void)
+{
+    fputs(
+        "wavesmith: warning: --gates few: nothing is proven; the choices, and "
+        "a pack or\n  a store of them, were not tried on other shapes or "
+        "values and not searched for\n  cheats. Tune with all gates before "
+        "they are used\n",
+        stderr);
+}
+
 static void print_table(const struct ws_tune_result *r, size_t nkernel)
 {
     int width = 8;
@@ -393,6 +432,7 @@ static void print_table(const struct ws_tune_result *r, size_t nkernel)
                "from the store), on %s\n",
                (unsigned long long)r->trials, (unsigned long long)r->reused,
                r->device);
+    print_proof(r);
     print_throughput(&r->throughput);
     printf("store: %s\n", r->store);
     if (r->pack)
@@ -544,8 +584,8 @@ static int run(struct cli *c, int argc, char **argv)
     o.ndevice = devices.n;
     o.builders = (unsigned)builders;
     o.trust_python = trust;
-    o.light = gates && !strcmp(gates, "few");
-    if (gates && !o.light && strcmp(gates, "all"))
+    o.few_gates = gates && !strcmp(gates, "few");
+    if (gates && !o.few_gates && strcmp(gates, "all"))
         return cli_usage(c, "write all or few", "--gates: '%s'", gates);
     if (kernels.name)
         return cli_usage(c, "name a file, such as kernels/x.yaml",
@@ -553,6 +593,8 @@ static int run(struct cli *c, int argc, char **argv)
     rc = cli_open(c, pos[0], workloads, &kernels, &spec);
     if (rc)
         return rc;
+    if (o.few_gates)
+        warn_few();
     rc = ws_tune(spec, &o, &r);
     if (view.columns && view.last_ns)
         fputc('\n', stderr);

@@ -467,10 +467,12 @@ struct ws_run_opts {
 /* A gate of the judge, in the order of their cost. */
 #define WS_GATES 10
 struct ws_gate {
-    const char *name, *about; /* "build": "compiles" */
+    const char *name;
+    const char *about; /* who passes "compiles", who fails "does not compile" */
     const char *end; /* "passed", "failed", "absent": not asked for, or there is
                         no such gate here; "": not come to */
     uint64_t ns;     /* what it cost */
+    const char *why; /* absent: why, where that is known; else "" */
 };
 
 struct ws_check_result {
@@ -505,8 +507,9 @@ struct ws_audit_opts {
 struct ws_audit_line {
     const char *workload;
     /* "result": a mistake made from the reference's result; "mutant": one of a
-     * native reference; "precision": inputs of fewer bits; "input": another
-     * value of it; "reference": that is sound; "values": a family of values. */
+     * native reference; "misread": inputs of fewer bits, without their signs,
+     * without the last of a dimension; "input": another value of it;
+     * "reference": that is sound; "values": a family of values. */
     const char *kind;
     const char *name;   /* of the mistake, the input or the family */
     const char *tensor; /* the output that was judged; "": all */
@@ -523,7 +526,7 @@ struct ws_audit_report {
     const char *op, *reference; /* "native", "Python", "trusted kernel" */
     const char *rule;   /* "automatic", "explicit", "flashinfer-bench", ... */
     uint64_t seed;      /* of the audit */
-    uint64_t left_out;  /* workloads that are too large */
+    uint64_t left_out;  /* workloads that are too large, and not in lines */
     size_t refused;     /* lines for which the op is refused; 0: it is fit */
     const char *reason; /* of the first; NULL: fit */
     size_t nline;
@@ -574,11 +577,11 @@ struct ws_tune_opts {
     uint64_t run_limit_ns;
     double budget_share; /* instead of budget_trials: of all pairs of a config
                             and a workload, 0 to 1; 0: not given */
-    int light;    /* only the gates that no time can be had without: what the
-                     judge costs is measured with it. Such trials mix with no
-                     others */
-    int counters; /* keep hardware counters of each candidate that is timed, a
-                     set of one pass, where the device has some */
+    int few_gates; /* only the gates that no time can be had without: what the
+                      judge costs is measured with it. Nothing is proven then,
+                      and such trials mix with no others */
+    int counters;  /* keep hardware counters of each candidate that is timed, a
+                      set of one pass, where the device has some */
 };
 
 struct ws_tune_row {
@@ -596,6 +599,9 @@ struct ws_tune_row {
     /* On recordings that hold every valid config: the best recorded time, and
      * how much longer the choice takes (0.05: 5%). 0: unknown. */
     double oracle_ns, regret;
+    /* 1: the choice was proven on hidden shapes, on families of values, under
+     * a sanitizer. */
+    int shapes, values, sanitizer;
 };
 
 /* Where the time went, since the devices were opened. Shares are of that time,
@@ -636,6 +642,7 @@ struct ws_tune_result {
     int unfinished;        /* the file broke off; what is whole was used */
     double geomean_regret; /* over the rows that have one; 0: none has */
     struct ws_throughput throughput;
+    int few_gates; /* 1: asked for, so nothing was proven */
 };
 
 WS_API int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,

@@ -31,9 +31,9 @@ const char *ws__verdict_text(enum ws__verdict v)
 }
 
 static const struct {
-    const char *key, *text;
+    const char *key, *text, *fails;
 } gates[] = {
-#define WS_X(code, name, key, text) [code] = {key, text},
+#define WS_X(code, name, key, text, fails) [code] = {key, text, fails},
     WS__GATE_MAP(WS_X)
 #undef WS_X
 };
@@ -43,9 +43,11 @@ const char *ws__gate_key(enum ws__gate g)
     return (size_t)g < WS_COUNT(gates) ? gates[g].key : "unknown";
 }
 
-const char *ws__gate_text(enum ws__gate g)
+const char *ws__gate_text(enum ws__gate g, enum ws__gate_end end)
 {
-    return (size_t)g < WS_COUNT(gates) ? gates[g].text : "unknown";
+    if ((size_t)g >= WS_COUNT(gates))
+        return "unknown";
+    return end == WS__GATE_FAILED ? gates[g].fails : gates[g].text;
 }
 
 enum ws__gate_end ws__gate_end(const struct ws__trial *t, enum ws__gate g)
@@ -59,6 +61,12 @@ void ws__gate_note(struct ws__trial *t, enum ws__gate g, enum ws__gate_end end,
     t->gates &= ~(3u << (2 * g));
     t->gates |= (uint32_t)end << (2 * g);
     t->gate_ns[g] += ns;
+}
+
+void ws__gate_absent(struct ws__trial *t, enum ws__gate g, const char *why)
+{
+    ws__gate_note(t, g, WS__GATE_ABSENT, 0);
+    t->absent[g] = why;
 }
 
 void ws__trial_clear(struct ws_ctx *ctx, struct ws__trial *t)

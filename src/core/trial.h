@@ -46,22 +46,31 @@ enum {
     WS__WANT_FRESH = 32      /* in a process that ran nothing else */
 };
 
-/* Gates of the judge, in the order of their cost: code, name, key, what it
- * asks. Codes are stored: they are for ever. */
+/* Gates of the judge, in the order of their cost: code, name, key, what is true
+ * of who passes, of who fails. Codes are stored: they are for ever. */
 #define WS__GATE_MAP(X)                                                        \
-    X(0, FILTER, "filter", "within the device's limits")                       \
-    X(1, BUILD, "build", "compiles")                                           \
-    X(2, RESULT, "result", "right over two patterns of poison")                \
-    X(3, TIMED, "timed", "right at every timed launch")                        \
-    X(4, STATE, "state", "keeps nothing between launches")                     \
-    X(5, FLOOR, "floor", "no faster than the device can be")                   \
-    X(6, VALUES, "values", "right on other families of values")                \
-    X(7, SHAPES, "shapes", "right on shapes that nobody asked for")            \
-    X(8, SANITIZER, "sanitizer", "no finding of a sanitizer")                  \
-    X(9, AGAIN, "again", "timed in a process of its own, on fresh inputs")
+    X(0, FILTER, "filter", "within the device's limits",                       \
+      "over a limit of the device")                                            \
+    X(1, BUILD, "build", "compiles", "does not compile")                       \
+    X(2, RESULT, "result", "right over two patterns of poison",                \
+      "fails when it is checked")                                              \
+    X(3, TIMED, "timed", "right at every timed launch",                        \
+      "fails when it is timed")                                                \
+    X(4, STATE, "state", "keeps nothing between launches",                     \
+      "keeps something between launches")                                      \
+    X(5, FLOOR, "floor", "no faster than the device can be",                   \
+      "faster than the device can be")                                         \
+    X(6, VALUES, "values", "right on other families of values",                \
+      "fails on another family of values")                                     \
+    X(7, SHAPES, "shapes", "right on shapes that nobody asked for",            \
+      "fails on a shape that nobody asked for")                                \
+    X(8, SANITIZER, "sanitizer", "no finding of a sanitizer",                  \
+      "a sanitizer has a finding")                                             \
+    X(9, AGAIN, "again", "timed in a process of its own, on fresh inputs",     \
+      "fails in a fresh process on fresh inputs")
 
 enum ws__gate {
-#define WS_X(code, name, key, text) WS__GATE_##name = (code),
+#define WS_X(code, name, key, text, fails) WS__GATE_##name = (code),
     WS__GATE_MAP(WS_X)
 #undef WS_X
         WS__NGATE
@@ -73,7 +82,8 @@ enum ws__gate_end {
     WS__GATE_ABSENT  /* not asked for, or there is no such gate here */
 };
 const char *ws__gate_key(enum ws__gate g);
-const char *ws__gate_text(enum ws__gate g);
+/* What is true of a candidate at this end of the gate. */
+const char *ws__gate_text(enum ws__gate g, enum ws__gate_end end);
 
 struct ws__candidate {
     uint32_t kernel; /* index into the specification's kernels */
@@ -136,6 +146,9 @@ struct ws__trial {
     uint32_t gates;
     uint64_t gate_ns[WS__NGATE];
     char *counters; /* what hardware counted (counters.h), or NULL */
+    /* Why a gate is absent: texts that last, NULL where it was not asked for.
+     * Told, not kept. */
+    const char *absent[WS__NGATE];
     struct ws__hash candidate_hash, workload_hash;
     uint64_t id; /* store's number, 0 before */
 };
@@ -148,6 +161,8 @@ enum ws__gate_end ws__gate_end(const struct ws__trial *t, enum ws__gate g);
 /* What it cost is added to what it cost so far. */
 void ws__gate_note(struct ws__trial *t, enum ws__gate g, enum ws__gate_end end,
                    uint64_t ns);
+/* There is no such gate here; `why` lives as long as the program. */
+void ws__gate_absent(struct ws__trial *t, enum ws__gate g, const char *why);
 /* Why this cannot be the answer to `asked`, which is q's a or b; NULL: it can.
  * What comes from files is held against it: codes are known, the subject is
  * the question's, and an ok trial's times are times. */

@@ -654,7 +654,7 @@ static bool wants_fresh(const struct ws__measure *m,
 {
     return q->want & WS__WANT_TIME &&
            q->want & (WS__WANT_FRESH | WS__WANT_PROOF) && !m->ordered &&
-           !m->opts.light;
+           !m->opts.few_gates;
 }
 
 /* The gates that only some questions ask for. The sanitizer works meanwhile:
@@ -679,6 +679,11 @@ static int proof(struct ws__measure *m, struct ws__subject *s, size_t n,
             WS_TRY(ws__measure_prove(m, &s[i]));
         if (q->want & WS__WANT_SANITIZER)
             WS_TRY(ws__measure_sanitize(m, &s[i]));
+        if (q->want & WS__WANT_SANITIZER && s[i].t->verdict == WS__V_OK &&
+            ws__gate_end(s[i].t, WS__GATE_SANITIZER) == WS__GATE_CLOSED)
+            ws__gate_absent(s[i].t, WS__GATE_SANITIZER,
+                            "there is none for this device or workload, or it "
+                            "told nothing");
     }
     return 0;
 }
@@ -688,7 +693,7 @@ static void close_gates(struct ws__trial *t)
 {
     for (int g = 0; t->verdict == WS__V_OK && g < WS__NGATE; g++)
         if (ws__gate_end(t, (enum ws__gate)g) == WS__GATE_CLOSED)
-            ws__gate_note(t, (enum ws__gate)g, WS__GATE_ABSENT, 0);
+            ws__gate_absent(t, (enum ws__gate)g, "not asked for");
 }
 
 int ws__measure_answer(struct ws__measure *m, const struct ws__question *q,
@@ -696,7 +701,7 @@ int ws__measure_answer(struct ws__measure *m, const struct ws__question *q,
 {
     const unsigned proofs =
         WS__WANT_PROOF | WS__WANT_SANITIZER | WS__WANT_FRESH;
-    bool prove = q->want & proofs && !m->opts.light;
+    bool prove = q->want & proofs && !m->opts.few_gates;
     struct ws__subject s[2];
     size_t n = q->pair ? 2 : 1;
     int rc;
@@ -821,7 +826,8 @@ static void seal_protocol(struct ws__measure *m)
 
     snprintf(m->info.id.protocol, sizeof(m->info.id.protocol),
              "measure 3, cache %s, %d sets%s%s", mode[m->opts.cache], WS__SETS,
-             m->opts.graph ? ", graph" : "", m->opts.light ? ", light" : "");
+             m->opts.graph ? ", graph" : "",
+             m->opts.few_gates ? ", few gates" : "");
     ws__identity_seal(&m->info.id);
 }
 

@@ -26,7 +26,7 @@ struct ws__measure_opts {
     /* No gates but a build, one checked launch, and right timed launches: what
      * the others cost is measured with it. Such trials are not a judge's, and
      * mix with no others. */
-    bool light;
+    bool few_gates;
     /* The ceilings of a device, against which times are held; they are added
      * to *out, which knows none. NULL: there are none. Not asked for recorded
      * devices: what is on record must not depend on where it is read. */
@@ -54,6 +54,12 @@ void ws__measure_close(struct ws__measure *m);
 struct ws__evaluator ws__measure_evaluator(struct ws__measure *m);
 const struct ws__device_info *ws__measure_device(struct ws__measure *m);
 
+/* Computes p->result from p->input by the op's trusted kernel, in the worker
+ * that the session has for it; p is of the session's workload of that number.
+ * WS_EREFERENCE: the kernel fails, or p wants to be judged and is not right
+ * (p->unjudged). The op must have one. */
+int ws__measure_trusted(struct ws__measure *m, uint32_t workload,
+                        struct ws__problem *p);
 /* Resource filter without building: 1 fits, 0 not (reason filled), negative
  * on error. */
 int ws__measure_fits(struct ws__measure *m, const struct ws__candidate *c,

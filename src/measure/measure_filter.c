@@ -25,20 +25,26 @@ uint32_t ws__measure_guard_bytes(uint64_t bytes)
     return bytes < (1u << 20) ? 4096 : 65536;
 }
 
-void ws__measure_vars(struct ws__measure *m, const struct ws__kernel *k,
-                      uint32_t workload, union wsrt_value *vars)
+static void fill_vars(const struct ws__measure *m, const struct ws__kernel *k,
+                      const struct ws__workload *w, union wsrt_value *vars)
 {
     memset(vars, 0, WS__MAX_SLOTS * sizeof(*vars));
     for (size_t i = 0; i < m->op->naxis; i++)
-        vars[i].i = m->workload[workload].axis[i];
+        vars[i].i = w->axis[i];
     ws__identity_vars(&m->info.id, k, vars);
 }
 
+void ws__measure_vars(struct ws__measure *m, const struct ws__kernel *k,
+                      uint32_t workload, union wsrt_value *vars)
+{
+    fill_vars(m, k, &m->workload[workload], vars);
+}
+
 static int check_ranges(const struct ws__measure *m, const struct ws__kernel *k,
-                        uint32_t workload, char *reason)
+                        const struct ws__workload *w, char *reason)
 {
     for (size_t i = 0; i < m->op->naxis; i++) {
-        int64_t v = m->workload[workload].axis[i];
+        int64_t v = w->axis[i];
         int64_t lo = k->range_lo[i], hi = k->range_hi[i];
 
         if ((lo || hi) && (v < lo || v > hi)) {
@@ -52,20 +58,50 @@ static int check_ranges(const struct ws__measure *m, const struct ws__kernel *k,
     return 1;
 }
 
+/* 1: it holds, or only thins the space. */
+static int constraint_holds(const struct ws__constraint *c,
+                            const union wsrt_value *vars)
+{
+    return c->prune ? 1 : ws__expr_test(c->expr, vars);
+}
+
 static int check_constraints(const struct ws__kernel *k,
                              const union wsrt_value *vars, char *reason)
 {
     for (size_t i = 0; i < k->nconstraint; i++) {
-        const struct ws__expr *e = k->constraint[i].expr;
-        int rc = k->constraint[i].prune ? 1 : ws__expr_test(e, vars);
+        int rc = constraint_holds(&k->constraint[i], vars);
 
         if (rc == 1)
             continue;
-        snprintf(reason, REASON, "constraint '%.150s' %s", e->text,
+        snprintf(reason, REASON, "constraint '%.150s' %s",
+                 k->constraint[i].expr->text,
                  rc ? "cannot be evaluated" : "does not hold");
         return 0;
     }
     return 1;
+}
+
+size_t ws__measure_unmet(struct ws__measure *m, const struct ws__candidate *c,
+                         const struct ws__workload *w)
+{
+    const struct ws__kernel *k = &m->kernel[c->kernel];
+    union wsrt_value vars[WS__MAX_SLOTS];
+    size_t n = 0;
+
+    fill_vars(m, k, w, vars);
+    ws__config_vars(k, &c->config, vars);
+    for (size_t i = 0; i < k->nconstraint; i++)
+        n += constraint_holds(&k->constraint[i], vars) != 1;
+    return n;
+}
+
+bool ws__measure_takes(struct ws__measure *m, const struct ws__candidate *c,
+                       const struct ws__workload *w)
+{
+    char reason[REASON];
+
+    return check_ranges(m, &m->kernel[c->kernel], w, reason) &&
+           !ws__measure_unmet(m, c, w);
 }
 
 static int over(char *reason, const struct ws__plan_launch *l, const char *what,
@@ -193,7 +229,7 @@ int ws__measure_plan(struct ws__measure *m, const struct ws__candidate *c,
     WS_TRY(ws__measure_instance(m, workload, &in));
     ws__measure_vars(m, k, workload, vars);
     ws__config_vars(k, &c->config, vars);
-    if (!check_ranges(m, k, workload, reason) ||
+    if (!check_ranges(m, k, &m->workload[workload], reason) ||
         !check_constraints(k, vars, reason))
         return 0;
     if (ws__dialect_is_ready(k->dialect) && k->dialect != WS__DIALECT_TRITON) {

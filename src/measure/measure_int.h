@@ -384,6 +384,19 @@ int ws__measure_answer(struct ws__measure *m, const struct ws__question *q,
 /* measure_shapes.c */
 int ws__hidden_shapes(struct ws__measure *m, uint64_t seed,
                       struct ws__hidden *out);
+/* At most one more, that this candidate takes as far as ranges and constraints
+ * say: any, one off a multiple of its parameters, a large one. */
+enum ws__hidden_kind { WS__HIDDEN_ANY, WS__HIDDEN_TILE, WS__HIDDEN_LARGE };
+int ws__hidden_own(struct ws__measure *m, const struct ws__candidate *c,
+                   uint64_t seed, enum ws__hidden_kind kind,
+                   struct ws__hidden *out);
+/* measure_filter.c: how many constraints of the kernel a workload breaks, and
+ * whether it breaks none and lies in the kernel's ranges. Nothing else is
+ * asked. */
+size_t ws__measure_unmet(struct ws__measure *m, const struct ws__candidate *c,
+                         const struct ws__workload *w);
+bool ws__measure_takes(struct ws__measure *m, const struct ws__candidate *c,
+                       const struct ws__workload *w);
 
 /* measure_proof.c: an ok trial's candidate on other shapes and values. */
 int ws__measure_prove(struct ws__measure *m, struct ws__subject *s);

@@ -7,10 +7,13 @@
  * for the kernel, the config and the element types: the next question about
  * them has the answer.
  *
- * Shapes are drawn when the session is opened, after the candidate was
+ * A pool of shapes is drawn when the session is opened, after the candidate was
  * compiled; of those that its constraints allow the cheapest, the dearest and
- * the one between are taken. The families run on the one between, or on a
- * workload of the user's if the candidate takes no other shape.
+ * the one between are taken. Then come some of its own (measure_shapes.c): one
+ * off its tiles, a large one, and any, where the pool has few that it takes.
+ * They lie in places of the session's list that were kept free for them; when
+ * these are used up the pool has to do. The families run on the one between,
+ * or on a workload of the user's if the candidate takes no other shape.
  */
 #include "measure/measure_int.h"
 
@@ -18,7 +21,12 @@
 
 #include "base/banned.h"
 
-#define SHAPES 3 /* of a candidate */
+#define SHAPES 3 /* of the pool for a candidate */
+#define OWN 5    /* of its own, at most */
+/* Of all candidates together, and how often one is drawn anew that launches or
+ * memory do not allow. */
+#define PLACES 200
+#define DRAWS 3
 
 struct proven {
     uint32_t kernel, workload; /* of its element types it was proven */
@@ -26,13 +34,17 @@ struct proven {
     enum ws__verdict verdict;
     char *reason; /* NULL: OK */
     uint32_t gates;
+    const char *absent[2]; /* of `ours` */
 };
 
 struct ws__proof {
     struct ws__measure *m; /* the session */
     struct ws__hidden hidden;
-    struct ws__workload *workload; /* hidden ones, then those of the user */
+    /* Hidden ones, those of the user, and places for candidates' own: as many
+     * as `nworkload` are used. */
+    struct ws__workload *workload;
     size_t nworkload;
+    uint64_t seed;
     struct proven *list;
     size_t n, cap;
 };
@@ -53,19 +65,24 @@ static int open_session(struct ws__measure *m, struct ws__proof *p)
 
     WS_TRY(ws__hidden_shapes(m, seed, &p->hidden));
     p->nworkload = p->hidden.n + m->nworkload;
-    p->workload = ws__alloc(m->ctx, p->nworkload, sizeof(*p->workload));
+    p->seed = seed;
+    p->workload =
+        ws__alloc(m->ctx, p->nworkload + PLACES, sizeof(*p->workload));
     if (!p->workload)
         return WS_ENOMEM;
     memcpy(p->workload, p->hidden.shape,
            p->hidden.n * sizeof(*p->hidden.shape));
     memcpy(p->workload + p->hidden.n, m->workload,
            m->nworkload * sizeof(*m->workload));
+    for (size_t i = 0; i < PLACES; i++)
+        p->workload[p->nworkload + i] = m->workload[0];
     opts.device = m->device_name;
     opts.builders = 1;
     opts.seed = seed >> 1;
     opts.inner = true;
     return ws__measure_open_with(m->ctx, &m->deps, m->op, m->kernel, m->nkernel,
-                                 p->workload, p->nworkload, &opts, &p->m);
+                                 p->workload, p->nworkload + PLACES, &opts,
+                                 &p->m);
 }
 
 void ws__proof_close(struct ws_ctx *ctx, struct ws__proof *p)
@@ -132,16 +149,7 @@ static int blame(struct ws__measure *m, struct ws__subject *s,
     int rc;
 
     ws__buf_init(&b, m->ctx, 1000);
-    for (size_t a = 0; a < m->op->naxis; a++) {
-        const struct ws__axis *x = &m->op->axis[a];
-
-        if (x->kind == WS__AXIS_TYPE)
-            ws__buf_printf(&b, "%s%s=%s", b.len ? "," : "", x->name,
-                           ws__dtype_name((enum ws__dtype)w->axis[a]));
-        else if (x->kind == WS__AXIS_VAR)
-            ws__buf_printf(&b, "%s%s=%lld", b.len ? "," : "", x->name,
-                           (long long)w->axis[a]);
-    }
+    ws__workload_print(&b, m->op, w);
     rc = b.failed;
     s->t->verdict = t->verdict; /* the mismatch is of another shape */
     if (!rc)
@@ -186,7 +194,7 @@ static int find_fitting(struct ws__measure *m, const struct ws__candidate *c,
     char reason[256];
 
     *n = *nhidden = 0;
-    for (size_t i = 0; i < p->nworkload; i++) {
+    for (size_t i = 0; i < p->hidden.n + m->nworkload; i++) {
         int rc = ws__measure_fits(p->m, c, (uint32_t)i, reason);
 
         WS_TRY(rc);
@@ -250,19 +258,67 @@ int ws__proof_problem(struct ws__measure *m, const struct ws__candidate *c,
     return rc < 0 ? rc : 0;
 }
 
+/* One of its own into the next place; *n counts those that it can run on. */
+static int add_own(struct ws__measure *m, const struct ws__candidate *c,
+                   enum ws__hidden_kind kind, size_t *own, size_t *n)
+{
+    struct ws__proof *p = m->proof;
+    struct ws__hidden *h = ws__alloc(m->ctx, 1, sizeof(*h));
+    size_t room = p->hidden.n + m->nworkload + PLACES;
+    char reason[256];
+    int rc = h ? 0 : WS_ENOMEM;
+
+    for (int i = 0; i < DRAWS && !rc && p->nworkload < room; i++) {
+        /* Another draw for each place and candidate. */
+        struct ws__hash seed = ws__hash_u64(m->kernel[c->kernel].hash, p->seed);
+
+        seed = ws__hash_mix(seed, c->config.at,
+                            c->config.n * sizeof(*c->config.at));
+        seed = ws__hash_u64(seed, p->nworkload);
+        rc = ws__hidden_own(m, c, seed.lo, kind, h);
+        if (rc < 0 || !h->n)
+            break;
+        p->workload[p->nworkload] = h->shape[0];
+        rc = ws__measure_fits(p->m, c, (uint32_t)p->nworkload, reason);
+        if (rc > 0)
+            own[(*n)++] = p->nworkload;
+        p->nworkload++;
+    }
+    ws__free(m->ctx, h);
+    return rc < 0 ? rc : 0;
+}
+
+static int draw_own(struct ws__measure *m, const struct ws__candidate *c,
+                    size_t npool, size_t *own, size_t *n)
+{
+    *n = 0;
+    WS_TRY(add_own(m, c, WS__HIDDEN_TILE, own, n));
+    WS_TRY(add_own(m, c, WS__HIDDEN_LARGE, own, n));
+    for (size_t i = npool; i < SHAPES; i++)
+        WS_TRY(add_own(m, c, WS__HIDDEN_ANY, own, n));
+    return 0;
+}
+
+#define ELSEWHERE "right on the shapes asked for, not on another"
+#define NO_SHAPE                                                               \
+    "no shape but those asked for lies in the ranges and constraints"
+
 static int on_shapes(struct ws__measure *m, struct ws__subject *s,
                      const size_t *at, size_t n)
 {
     const size_t pick[SHAPES] = {0, n - 1, n / 2};
     uint64_t start = ws__now_ns();
+    size_t own[OWN], nown;
 
-    if (!n) {
-        ws__gate_note(s->t, WS__GATE_SHAPES, WS__GATE_ABSENT, 0);
+    WS_TRY(draw_own(m, &s->t->candidate, n, own, &nown));
+    if (!n && !nown) {
+        ws__gate_absent(s->t, WS__GATE_SHAPES, NO_SHAPE);
         return 0;
     }
     for (size_t i = 0; i < SHAPES && i < n && s->t->verdict == WS__V_OK; i++)
-        WS_TRY(run_on(m, s, at[pick[i]], WS__FAMILY_PLAIN,
-                      "right on the shapes asked for, not on another"));
+        WS_TRY(run_on(m, s, at[pick[i]], WS__FAMILY_PLAIN, ELSEWHERE));
+    for (size_t i = 0; i < nown && s->t->verdict == WS__V_OK; i++)
+        WS_TRY(run_on(m, s, own[i], WS__FAMILY_PLAIN, ELSEWHERE));
     ws__measure_gate(s, 1, WS__GATE_SHAPES, start);
     return 0;
 }
@@ -310,7 +366,9 @@ static int prove(struct ws__measure *m, struct ws__subject *s)
     if (rc >= 0 && s->t->verdict == WS__V_OK && n && m->deps.problem_family)
         rc = on_values(m, s, at[nhidden / 2]);
     else if (rc >= 0 && s->t->verdict == WS__V_OK)
-        ws__gate_note(s->t, WS__GATE_VALUES, WS__GATE_ABSENT, 0);
+        ws__gate_absent(s->t, WS__GATE_VALUES,
+                        n ? "values of families cannot be drawn here"
+                          : "the candidate runs on no workload here");
     ws__free(m->ctx, at);
     return rc;
 }
@@ -338,6 +396,8 @@ static int keep(struct ws__measure *m, const struct ws__subject *s)
     x->config = s->t->candidate.config;
     x->verdict = s->t->verdict;
     x->gates = s->t->gates;
+    for (size_t i = 0; i < WS_COUNT(ours); i++)
+        x->absent[i] = s->t->absent[ours[i]];
     if (s->t->reason) {
         x->reason = ws__strdup(m->ctx, s->t->reason);
         if (!x->reason)
@@ -350,16 +410,18 @@ static int keep(struct ws__measure *m, const struct ws__subject *s)
 static int apply(struct ws__measure *m, struct ws__subject *s,
                  const struct proven *x)
 {
-    for (size_t i = 0; i < WS_COUNT(ours); i++)
+    for (size_t i = 0; i < WS_COUNT(ours); i++) {
         ws__gate_note(s->t, ours[i],
                       (enum ws__gate_end)(x->gates >> (2 * ours[i]) & 3), 0);
+        s->t->absent[ours[i]] = x->absent[i];
+    }
     s->t->verdict = x->verdict;
     return x->reason ? ws__trial_set_reason(m->ctx, s->t, "%s", x->reason) : 0;
 }
 
 bool ws__measure_can_prove(const struct ws__measure *m)
 {
-    return !m->ordered && !m->opts.light;
+    return !m->ordered && !m->opts.few_gates;
 }
 
 int ws__measure_prove(struct ws__measure *m, struct ws__subject *s)
@@ -370,7 +432,8 @@ int ws__measure_prove(struct ws__measure *m, struct ws__subject *s)
         return 0;
     if (m->ordered) { /* two sessions would mix their operations */
         for (size_t i = 0; i < WS_COUNT(ours); i++)
-            ws__gate_note(s->t, ours[i], WS__GATE_ABSENT, 0);
+            ws__gate_absent(s->t, ours[i],
+                            "a recorded device has no session beside it");
         return 0;
     }
     WS_TRY(ready(m));

@@ -91,7 +91,7 @@ struct ws__sanitizing {
 
 bool ws__measure_can_sanitize(const struct ws__measure *m)
 {
-    return !m->ordered && !m->opts.light && m->sanitizer;
+    return !m->ordered && !m->opts.few_gates && m->sanitizer;
 }
 
 /* --- its log ---------------------------------------------------------------

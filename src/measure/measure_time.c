@@ -797,10 +797,11 @@ static int run_all(struct timing *t)
     WS_TRY(prepare(t));
     t->flush_bytes = choose_flush(t);
     WS_TRY(pass_gate(t, gen, WS__GATE_TIMED, take_samples));
-    if (!t->m->opts.light) {
+    if (!t->m->opts.few_gates) {
         WS_TRY(pass_gate(t, gen, WS__GATE_FLOOR, check_physics));
         for (size_t p = 0; p < t->n && !t->floored; p++)
-            ws__gate_note(t->s[p].t, WS__GATE_FLOOR, WS__GATE_ABSENT, 0);
+            ws__gate_absent(t->s[p].t, WS__GATE_FLOOR,
+                            "no floor is known of this device and workload");
         WS_TRY(pass_gate(t, gen, WS__GATE_STATE, look_for_state));
     }
     return keep_samples(t);

@@ -319,7 +319,7 @@ static int take_output(struct ws__measure *m, const struct ws__bufs *b,
             return WS_ENOMEM;
     }
     rc = fetch(m, b, t, first ? result : again);
-    for (uint64_t i = 0; rc >= 0 && first && i < n; i++)
+    for (uint64_t i = 0; rc >= 0 && first && !p->unjudged && i < n; i++)
         if (isnan(result[i]))
             rc = bad_output(m, b->in, p->in, t,
                             "leaves out elements, or computes NaN, in");
@@ -343,7 +343,8 @@ static int launch(struct ws__refkernel *r, struct ws__subject *s,
     if (s->judged)
         return 0;
     for (size_t t = 0; t < m->op->ntensor; t++)
-        if (p->result[t] && (first || !m->kernel->order_dependent))
+        if (p->result[t] &&
+            (first || !(m->kernel->order_dependent || p->unjudged)))
             WS_TRY(take_output(m, b, p, t, first));
     return 0;
 }
@@ -586,4 +587,10 @@ int ws__refkernel_run(struct ws__refkernel *r, uint32_t workload,
     if (!r->chosen[workload])
         WS_TRY(choose_types(r, workload, p->in));
     return run(r, workload, p);
+}
+
+int ws__measure_trusted(struct ws__measure *m, uint32_t workload,
+                        struct ws__problem *p)
+{
+    return ws__refkernel_run(m->refkernel, workload, p);
 }

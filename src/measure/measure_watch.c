@@ -127,7 +127,7 @@ int ws__measure_watch(struct ws__measure *m, struct ws__bufs *b,
     struct ws__prog *prog;
     int rc = 0;
 
-    if (!m->dev.ops->watch || m->opts.light)
+    if (!m->dev.ops->watch || m->opts.few_gates)
         return 0;
     prog = ws__alloc(m->ctx, 1, sizeof(*prog));
     if (!prog)

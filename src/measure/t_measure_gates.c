@@ -17,7 +17,7 @@ static void open_light(struct once *o, bool light)
     struct ws__measure_opts opts = {.builders = 1,
                                     .cache = WS__CACHE_WARM,
                                     .seed = 7,
-                                    .light = light};
+                                    .few_gates = light};
 
     once_begin(o, GOOD);
     assert_int_equal(t_measure_open(o->c, &opts, &o->m), 0);

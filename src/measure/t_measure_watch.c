@@ -20,7 +20,7 @@ static void when(void **state)
 {
     struct ws__measure_opts few = {.builders = 1,
                                    .cache = WS__CACHE_WARM,
-                                   .light = true};
+                                   .few_gates = true};
 
     (void)state;
     for (int i = 0; i < 4; i++) {

@@ -2,7 +2,7 @@
  * plan_audit.c: `op audit` at the public interface: is an op's checker fit to
  * judge by?
  *
- * The reference runs two dozen times a workload, so of the op's workloads
+ * The reference runs dozens of times a workload, so of the op's workloads
  * those are taken that are quick: the largest within a cap, in each type that
  * the op has, and the smallest of all; or the one that is named. A reference
  * that is a trusted kernel runs where it does for verdicts: in a session of
@@ -12,13 +12,11 @@
 
 #include <math.h>
 
-#include "measure/measure_int.h"
-
 #include "base/banned.h"
 
 #define CAP_FLOPS 5e8
 #define CAP_BYTES ((double)(16 << 20))
-#define MAX_WORKLOADS 8
+#define MAX_WORKLOADS 16 /* every element type, and the smallest */
 #define LIMIT_NS 600000000000u
 
 struct audit {
@@ -55,15 +53,20 @@ static double cost(struct audit *x, const struct ws__workload *w)
     return c;
 }
 
-static void add(struct audit *x, const struct ws__workload *w)
+static bool is_taken(const struct audit *x, const struct ws__workload *w)
 {
     size_t naxis = x->spec->s->op->naxis;
 
     for (size_t i = 0; i < x->nw; i++)
         if (!memcmp(x->w[i].axis, w->axis, naxis * sizeof(*w->axis)) &&
             x->w[i].input == w->input)
-            return;
-    if (x->nw < MAX_WORKLOADS && cost(x, w) < HUGE_VAL)
+            return true;
+    return false;
+}
+
+static void add(struct audit *x, const struct ws__workload *w)
+{
+    if (!is_taken(x, w) && x->nw < MAX_WORKLOADS && cost(x, w) < HUGE_VAL)
         x->w[x->nw++] = *w;
 }
 
@@ -85,40 +88,63 @@ static void add_types(struct audit *x, const struct ws__workload *w)
     }
 }
 
+/* The largest within the cap and the smallest of all; SIZE_MAX: none is. */
+static void find_ends(struct audit *x, size_t *most, size_t *least)
+{
+    const struct ws__spec *s = x->spec->s;
+    double low = HUGE_VAL, high = 0;
+
+    *most = *least = SIZE_MAX;
+    for (size_t i = 0; i < s->nworkload; i++) {
+        double c = cost(x, &s->workload[i]);
+
+        if (c < low) {
+            low = c;
+            *least = i;
+        }
+        if (c <= 1 && c > high) {
+            high = c;
+            *most = i;
+        }
+    }
+}
+
+/* What is too large, and not audited all the same, as the smallest of an op
+ * whose workloads are all large is. What cannot be is not too large. */
+static uint64_t left_out(struct audit *x)
+{
+    const struct ws__spec *s = x->spec->s;
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < s->nworkload; i++) {
+        double c = cost(x, &s->workload[i]);
+
+        n += c > 1 && c < HUGE_VAL && !is_taken(x, &s->workload[i]);
+    }
+    return n;
+}
+
 static int choose(struct audit *x)
 {
     const struct ws__spec *s = x->spec->s;
-    size_t least = 0, most = SIZE_MAX;
-    double low = HUGE_VAL, high = 0;
+    size_t least, most;
 
     if (x->o.workload || !s->nworkload) {
         WS_TRY(ws__plan_workload(x->spec, x->o.workload, &x->w[0]));
         x->nw = 1;
         return 0;
     }
-    for (size_t i = 0; i < s->nworkload; i++) {
-        double c = cost(x, &s->workload[i]);
-
-        x->out->left_out += c > 1;
-        if (c < low) {
-            low = c;
-            least = i;
-        }
-        if (c <= 1 && c > high) {
-            high = c;
-            most = i;
-        }
-    }
+    find_ends(x, &most, &least);
     if (most < SIZE_MAX) {
         add(x, &s->workload[most]);
         add_types(x, &s->workload[most]);
     }
-    add(x, &s->workload[least]);
+    if (least < SIZE_MAX)
+        add(x, &s->workload[least]);
+    x->out->left_out = left_out(x);
     return x->nw ? 0
                  : ws__fail(x->spec->ctx, WS_ESPEC,
-                            "no workload of '%s' can "
-                            "be made",
-                            s->path);
+                            "no workload of '%s' can be made", s->path);
 }
 
 /* --- the reference
@@ -135,7 +161,7 @@ static int run_kernel(void *self, struct ws__problem *p)
 {
     struct audit *x = self;
 
-    return ws__refkernel_run(x->m->refkernel, (uint32_t)x->at, p);
+    return ws__measure_trusted(x->m, (uint32_t)x->at, p);
 }
 
 static int open_reference(struct audit *x)
@@ -157,7 +183,7 @@ static int open_reference(struct audit *x)
 
 static const char *const kinds[] = {
     [WS__AUDIT_SOUND] = "reference", [WS__AUDIT_RESULT] = "result",
-    [WS__AUDIT_NATIVE] = "mutant",   [WS__AUDIT_INPUTS] = "precision",
+    [WS__AUDIT_NATIVE] = "mutant",   [WS__AUDIT_INPUTS] = "misread",
     [WS__AUDIT_IMPACT] = "input",    [WS__AUDIT_FAMILY] = "values",
 };
 

@@ -218,11 +218,17 @@ void ws__gates_public(const struct ws__trial *t, struct ws_gate out[WS_GATES])
                                       [WS__GATE_FAILED] = "failed",
                                       [WS__GATE_ABSENT] = "absent"};
 
-    for (int g = 0; g < WS_GATES; g++)
-        out[g] = (struct ws_gate){ws__gate_key((enum ws__gate)g),
-                                  ws__gate_text((enum ws__gate)g),
-                                  end[ws__gate_end(t, (enum ws__gate)g)],
-                                  t->gate_ns[g]};
+    for (int g = 0; g < WS_GATES; g++) {
+        enum ws__gate_end e = ws__gate_end(t, (enum ws__gate)g);
+        const char *why = t->absent[g];
+
+        out[g] =
+            (struct ws_gate){.name = ws__gate_key((enum ws__gate)g),
+                             .about = ws__gate_text((enum ws__gate)g, e),
+                             .end = end[e],
+                             .ns = t->gate_ns[g],
+                             .why = e == WS__GATE_ABSENT && why ? why : ""};
+    }
 }
 
 int ws_check(struct ws_spec *spec, const struct ws_run_opts *opts,

@@ -120,6 +120,9 @@ static int fill_row(struct ws_spec *spec, struct ws__arena *a,
         WS_TRY_DONE(print_changes(&b, k, &c->best.candidate.config));
         row->changes = keep(a, &b);
         row->trial = c->best.id;
+        row->shapes = c->passed >> WS__GATE_SHAPES & 1;
+        row->values = c->passed >> WS__GATE_VALUES & 1;
+        row->sanitizer = c->passed >> WS__GATE_SANITIZER & 1;
     }
     if (c->failure.verdict != WS__V_NONE) {
         WS_TRY_DONE(print_failure(&b, spec->s->kernel, &c->failure));

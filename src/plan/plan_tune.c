@@ -357,7 +357,7 @@ static int open_devices(struct tune *t)
     const struct ws_tune_opts *o = t->o;
     const struct ws__spec *s = t->spec->s;
     struct ws__measure_opts mo = {.builders = o->builders,
-                                  .light = o->light != 0,
+                                  .few_gates = o->few_gates != 0,
                                   .counters =
                                       o->counters ? ws__plan_counters : NULL,
                                   .seed = o->seed,
@@ -498,6 +498,7 @@ int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
         t.ctx->err = why;
     (*out)->unfit = t.unfit;
     (*out)->throughput = spent;
+    (*out)->few_gates = o.few_gates != 0;
     snprintf((*out)->unfit_why, sizeof((*out)->unfit_why), "%s", t.unfit_why);
 done:
     tune_end(&t);

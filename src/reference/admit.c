@@ -30,7 +30,7 @@ static int admit_output(struct ws__right *r)
     for (size_t i = 0; i < ws__mistakes_cheap(); i++) {
         struct ws__mistaken m;
 
-        WS_TRY(ws__mistake(r, i, false, &m));
+        WS_TRY(ws__mistake(r, i, WS__JUDGE_SHARE, &m));
         if (m.end == WS__MISTAKE_PASSES)
             return refuse(r, &m);
     }

@@ -75,6 +75,7 @@ struct job {
     bool either;      /* one of a and b |r| is enough, all must be finite */
     double about;     /* a, from a sample */
     bool exact;       /* integers: the rounded reference or nothing */
+    uint64_t enough;  /* so many wrong elements settle it: no more is asked */
     double poison[2]; /* of elements at even and odd places */
     unsigned char pattern[8];
 };
@@ -240,27 +241,27 @@ static bool same(double x, double y)
 }
 
 /* What storing the reference in the element's type yields. */
-static double rounded(enum ws__dtype t, double r)
+static void round_block(enum ws__dtype t, const double *r, size_t n, double *q)
 {
-    unsigned char code[8];
+    _Alignas(8) unsigned char code[BLOCK * 8];
 
-    ws__dtype_store(t, &r, code, 1);
-    return ws__dtype_get(t, code, 0);
+    ws__dtype_store(t, r, code, n);
+    ws__dtype_load(t, code, q, n);
 }
 
 static bool holds_pattern(const struct job *job, uint64_t place)
 {
     size_t bytes = ws__dtype_bytes(job->shape->dtype);
+    const unsigned char *p = (const unsigned char *)job->got + place * bytes;
+    const unsigned char *q = job->pattern + place * bytes % 4;
 
-    return !memcmp((const char *)job->got + place * bytes,
-                   job->pattern + place * bytes % 4, bytes);
+    return *p == *q && !memcmp(p, q, bytes);
 }
 
+/* g: what was computed, r: the reference, q: that as it is stored. */
 static enum judgement judge(const struct job *job, uint64_t i, double g,
-                            double r)
+                            double r, double q)
 {
-    double q = rounded(job->shape->dtype, r);
-
     if (job->either && !isfinite(g))
         return holds_pattern(job, place_of(job->shape, i)) ? UNWRITTEN
                                                            : NOT_FINITE;
@@ -279,24 +280,25 @@ static enum judgement judge(const struct job *job, uint64_t i, double g,
 
 /* The error in units of what is allowed, for naming the worst element: above
  * 1 is wrong. */
-static double badness(const struct job *job, double g, double r)
+static double badness(const struct job *job, double g, double r, double q)
 {
-    double bound = job->exact ? 0 : bound_of(job, r);
-    double q = fabs(g - r) / fmax(bound, LEAST_BOUND);
+    double bound = job->exact ? 0 : bound_of(job, r), share;
 
+    share = fabs(g - r) / (bound > LEAST_BOUND ? bound : LEAST_BOUND);
     if (job->either && !isfinite(g))
         return HUGE_VAL;
-    if (same(g, rounded(job->shape->dtype, r)))
-        return q <= 1 ? q : q == q;
-    return q == q ? q : HUGE_VAL;
+    if (same(g, q))
+        return share <= 1 ? share : share == share;
+    return share == share ? share : HUGE_VAL;
 }
 
 /* most: -HUGE_VAL before the first element, which is taken in any case. */
 static void note_worst(const struct job *job, uint64_t begin, const double *v,
-                       size_t n, double *most, struct ws__mismatch *m)
+                       const double *q, size_t n, double *most,
+                       struct ws__mismatch *m)
 {
     for (size_t i = 0; i < n; i++) {
-        double over = badness(job, v[i], job->want[begin + i]);
+        double over = badness(job, v[i], job->want[begin + i], q[i]);
 
         if (over <= *most)
             continue;
@@ -436,33 +438,45 @@ static void first_pass(const struct job *job, uint64_t begin, uint64_t end,
     }
 }
 
-/* most: the worst element's. */
+static void judge_block(const struct job *job, uint64_t begin, const double *v,
+                        const double *q, size_t n, struct ws__mismatch *m)
+{
+    for (size_t i = 0; i < n; i++) {
+        double r = job->want[begin + i];
+        enum judgement j = judge(job, begin + i, v[i], r, q[i]);
+
+        if (j == EQUAL)
+            continue;
+        if (!m->bad++) {
+            m->first = begin + i;
+            m->first_got = v[i];
+            m->first_want = r;
+        }
+        m->unwritten += j == UNWRITTEN;
+        m->nan += j == NOT_FINITE;
+    }
+}
+
+static bool settled(const struct job *job, const struct ws__mismatch *m)
+{
+    return job->enough && (m->nan || m->unwritten || m->bad >= job->enough);
+}
+
+/* most: the worst element's, unless the end alone is asked for. */
 static void second_pass(const struct job *job, uint64_t begin, uint64_t end,
                         struct totals *t)
 {
-    struct ws__mismatch *m = &t->m;
-    double v[BLOCK];
+    double v[BLOCK], q[BLOCK];
 
     t->most = -HUGE_VAL;
-    for (uint64_t at = begin; at < end; at += BLOCK) {
+    for (uint64_t at = begin; at < end && !settled(job, &t->m); at += BLOCK) {
         size_t n = block_length(at, end);
 
         load_block(job, at, n, v);
-        note_worst(job, at, v, n, &t->most, m);
-        for (size_t i = 0; i < n; i++) {
-            double r = job->want[at + i];
-            enum judgement j = judge(job, at + i, v[i], r);
-
-            if (j == EQUAL)
-                continue;
-            if (!m->bad++) {
-                m->first = at + i;
-                m->first_got = v[i];
-                m->first_want = r;
-            }
-            m->unwritten += j == UNWRITTEN;
-            m->nan += j == NOT_FINITE;
-        }
+        round_block(job->shape->dtype, job->want + at, n, q);
+        if (!job->enough)
+            note_worst(job, at, v, q, n, &t->most, &t->m);
+        judge_block(job, at, v, q, n, &t->m);
     }
 }
 
@@ -588,20 +602,39 @@ static bool must_look(const struct job *job)
 static void name_worst(const struct job *job, struct totals *all)
 {
     struct ws__mismatch *m = &all->m;
-    double v[BLOCK], most = -HUGE_VAL;
+    double v[BLOCK], q[BLOCK], most = -HUGE_VAL;
     size_t n = block_length(all->worst_block, job->shape->elements);
 
     load_block(job, all->worst_block, n, v);
+    round_block(job->shape->dtype, job->want + all->worst_block, n, q);
     m->worst = all->worst_block;
     m->worst_got = v[0];
     m->worst_want = job->want[all->worst_block];
-    note_worst(job, all->worst_block, v, n, &most, m);
+    note_worst(job, all->worst_block, v, q, n, &most, m);
 }
 
 /* Does what the first pass kept settle that every element is equal? */
 static bool all_within(const struct job *job, const struct totals *all)
 {
     return job->either ? all->m.max_abs <= job->a : all->most <= job->a;
+}
+
+/* Without the whole second pass where the block that looks worst settles it. */
+static int look(struct ws_ctx *ctx, const struct job *job, struct totals *chunk,
+                struct totals *all)
+{
+    uint64_t at = all->worst_block;
+
+    if (job->enough) {
+        struct totals t = {0};
+
+        second_pass(job, at, at + block_length(at, job->shape->elements), &t);
+        if (settled(job, &t.m)) {
+            join_second(all, &t);
+            return 0;
+        }
+    }
+    return second_passes(ctx, job, chunk, all);
 }
 
 static int both_passes(struct ws_ctx *ctx, const struct ws__instance *in,
@@ -619,32 +652,59 @@ static int both_passes(struct ws_ctx *ctx, const struct ws__instance *in,
     }
     job->a = bound_at_zero(in, job, size);
     if (all->suspicious || !all_within(job, all) || must_look(job))
-        return second_passes(ctx, job, chunk, all);
-    name_worst(job, all);
+        return look(ctx, job, chunk, all);
+    if (!job->enough)
+        name_worst(job, all);
     return 0;
 }
 
-static int compare_job(struct ws_ctx *ctx, const struct ws__instance *in,
-                       size_t tensor, const struct job *made,
-                       struct ws__mismatch *m)
+/* How many may be wrong. */
+static double spared(const struct job *job)
 {
-    struct totals *chunk, all;
-    struct job job = *made;
+    return (1 - job->ratio) * (double)job->shape->elements + 1e-9;
+}
+
+static int run(struct ws_ctx *ctx, const struct ws__instance *in,
+               struct job *job, struct totals *all)
+{
+    struct totals *chunk;
     int rc;
 
     WS_TRY(ws__check_stop(ctx));
-    chunk = ws__alloc(ctx, (size_t)chunks_of(&job) + 1, sizeof(*chunk));
+    chunk = ws__alloc(ctx, (size_t)chunks_of(job) + 1, sizeof(*chunk));
     if (!chunk)
         return WS_ENOMEM;
-    rc = both_passes(ctx, in, &job, chunk, &all);
+    rc = both_passes(ctx, in, job, chunk, all);
     ws__free(ctx, chunk);
+    WS_TRY(rc);
+    return all->m.nan == 0 && all->m.unwritten == 0 &&
+           (double)all->m.bad <= spared(job);
+}
+
+static int compare_job(struct ws_ctx *ctx, const struct ws__instance *in,
+                       size_t tensor, struct job *job, struct ws__mismatch *m)
+{
+    struct totals all;
+    int rc = run(ctx, in, job, &all);
+
     WS_TRY(rc);
     *m = all.m;
     m->tensor = (uint32_t)tensor;
-    m->total = job.shape->elements;
-    m->allowed = job.exact ? 0 : bound_of(&job, m->worst_want);
-    return m->nan == 0 && m->unwritten == 0 &&
-           (double)m->bad <= (1 - job.ratio) * (double)m->total + 1e-9;
+    m->total = job->shape->elements;
+    m->allowed = job->exact ? 0 : bound_of(job, m->worst_want);
+    return rc;
+}
+
+int ws__compare_end(struct ws_ctx *ctx, const struct ws__instance *in,
+                    const struct ws__tolerance *tol, size_t tensor,
+                    const void *got, const double *want, uint32_t poison)
+{
+    struct totals all;
+    struct job job;
+
+    make_job(in, tol, tensor, got, want, poison, &job);
+    job.enough = (uint64_t)spared(&job) + 1;
+    return run(ctx, in, &job, &all);
 }
 
 int ws__compare_by(struct ws_ctx *ctx, const struct ws__instance *in,

@@ -73,14 +73,51 @@ void ws__python_forget(struct ws__problem *p)
     memset(p->results.p, 0xff, p->results.bytes); /* NaN */
 }
 
+/* "[1, 2]" */
+static void place_words(const struct ws__tensor_shape *s, uint64_t i,
+                        char out[256])
+{
+    uint64_t left = s->elements;
+    size_t n = 0;
+
+    for (size_t d = 0; d < s->ndim && n < 200; d++) {
+        left /= (uint64_t)s->dim[d];
+        n += (size_t)snprintf(out + n, 256 - n, "%s%llu", d ? ", " : "[",
+                              (unsigned long long)(i / left));
+        i %= left;
+    }
+    snprintf(out + n, 256 - n, "%s", n ? "]" : "[]");
+}
+
+static int no_number(const struct ws__problem *p, size_t t, uint64_t first)
+{
+    const struct ws__tensor_shape *s = &p->in->shape[t];
+    const char *op = p->in->op->name, *name = p->in->op->tensor[t].name;
+    const double *v = p->result[t];
+    static const uint64_t forgotten = ~(uint64_t)0;
+    uint64_t n = 0;
+    char place[256];
+
+    if (!memcmp(&v[first], &forgotten, sizeof(forgotten)))
+        return ws__fail(p->ctx, WS_EREFERENCE,
+                        "reference of '%s' left out elements of '%s'", op,
+                        name);
+    for (uint64_t i = first; i < s->elements; i++)
+        n += isnan(v[i]);
+    place_words(s, first, place);
+    ws__fail(p->ctx, WS_EREFERENCE,
+             "reference of '%s': output '%s' has %llu NaN, the first at %s", op,
+             name, (unsigned long long)n, place);
+    return ws__hint(p->ctx, "a reference must be a number wherever a kernel is "
+                            "compared with it");
+}
+
 int ws__python_complete(const struct ws__problem *p)
 {
     for (size_t t = 0; t < p->in->op->ntensor; t++)
         for (uint64_t i = 0; p->result[t] && i < p->in->shape[t].elements; i++)
             if (isnan(p->result[t][i]))
-                return ws__fail(p->ctx, WS_EREFERENCE,
-                                "reference of '%s' left out elements of '%s'",
-                                p->in->op->name, p->in->op->tensor[t].name);
+                return no_number(p, t, i);
     return 0;
 }
 

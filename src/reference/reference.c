@@ -230,7 +230,7 @@ int ws__reference_run(struct ws__reference *r, struct ws__problem *p)
     if (r->log >= 0)
         ws__python_forget(p);
     WS_TRY(call_worker(r, p, &q));
-    return r->log >= 0 ? ws__python_complete(p) : 0;
+    return r->log >= 0 && !p->unjudged ? ws__python_complete(p) : 0;
 }
 
 int ws__reference_generate(struct ws__reference *r, struct ws__problem *p)

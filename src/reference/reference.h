@@ -74,6 +74,9 @@ struct ws__problem {
     void *input[WS__MAX_TENSORS];    /* NULL for outputs */
     double *result[WS__MAX_TENSORS]; /* NULL for inputs */
     uint64_t seed;
+    /* Whoever runs the reference looks at the results: neither NaN nor, from a
+     * trusted kernel, other values the second time are a failure of the run. */
+    bool unjudged;
 };
 int ws__problem_new(struct ws_ctx *ctx, const struct ws__instance *in,
                     struct ws__problem **out);
@@ -134,10 +137,10 @@ int ws__reference_constant(const struct ws__problem *p,
  * ended as WS__AUDIT_REFUSED.
  */
 enum ws__audit_kind {
-    WS__AUDIT_SOUND,  /* the reference is no number, infinite, constant */
+    WS__AUDIT_SOUND,  /* the reference: a number, finite, repeated, varied */
     WS__AUDIT_RESULT, /* a mistake made from the result */
     WS__AUDIT_NATIVE, /* a mutant of the op's reference.c */
-    WS__AUDIT_INPUTS, /* the reference of inputs of fewer bits */
+    WS__AUDIT_INPUTS, /* the reference of inputs that are misread */
     WS__AUDIT_IMPACT, /* the reference of one input of another seed */
     WS__AUDIT_FAMILY  /* a family of values */
 };
@@ -218,5 +221,9 @@ int ws__compare_by(struct ws_ctx *ctx, const struct ws__instance *in,
                    const struct ws__tolerance *tol, size_t tensor,
                    const void *got, const double *want, uint32_t poison,
                    struct ws__mismatch *m);
+/* Whether that ends as 1 or 0 and no more: stops where it is settled. */
+int ws__compare_end(struct ws_ctx *ctx, const struct ws__instance *in,
+                    const struct ws__tolerance *tol, size_t tensor,
+                    const void *got, const double *want, uint32_t poison);
 
 #endif

@@ -49,7 +49,9 @@ struct ws__right {
     void *got;         /* room for the output as a kernel writes it */
     /* Made by the mistake at hand. */
     double mean, *means;
-    size_t dim; /* along which */
+    size_t dim;     /* along which */
+    uint64_t inner; /* elements of the dimensions after it */
+    uint64_t one;   /* the element that is wrong */
     unsigned bits;
     int failed;
 };
@@ -70,16 +72,24 @@ struct ws__mistaken {
 size_t ws__mistakes(void); /* how many there are */
 /* Those that every run can afford come first. */
 size_t ws__mistakes_cheap(void);
-/* Makes mistake `which` and judges it; `all_rules`: by those of others, too. */
-int ws__mistake(struct ws__right *r, size_t which, bool all_rules,
+/* How much is asked of a judgement. */
+enum ws__judging {
+    WS__JUDGE_END,   /* `end` alone */
+    WS__JUDGE_SHARE, /* the share and the mismatch, too */
+    WS__JUDGE_ALL    /* by the rules of others as well */
+};
+/* Makes mistake `which` and judges it. */
+int ws__mistake(struct ws__right *r, size_t which, enum ws__judging how,
                 struct ws__mistaken *out);
 /* Judges one output as it stands in r->got. */
-int ws__judge_output(const struct ws__right *r, bool all_rules,
+int ws__judge_output(const struct ws__right *r, enum ws__judging how,
                      struct ws__mistaken *out);
 /* As a kernel would write v, in the output's type and strides; NaN stands for
  * an element that is not written. */
-void ws__write_result(const struct ws__tensor_shape *s, const double *v,
-                      void *to);
+int ws__write_result(struct ws_ctx *ctx, const struct ws__tensor_shape *s,
+                     const double *v, void *to);
+/* 1 if v, as a kernel would write it, differs from what is right. */
+int ws__stored_differ(const struct ws__right *r, const double *v);
 /* Significant bits of a type, of the next narrower one, and x rounded. */
 unsigned ws__lower_bits(enum ws__dtype t);
 double ws__round_bits(double x, unsigned bits);
@@ -89,6 +99,33 @@ const char *ws__bits_declared(const struct ws__instance *in, unsigned bits);
 /* What to change when a mistake passes. */
 void ws__advise(const struct ws__instance *in, const struct ws__mismatch *m,
                 char out[256]);
+
+/* --- the audit (audit.c, audit_inputs.c, audit_sound.c) ------------------- */
+
+struct ws__auditing {
+    struct ws_ctx *ctx;
+    const struct ws__instance *in;
+    const struct ws__audit *a;
+    struct ws__problem *p, *other; /* of the seed, of another one */
+    double *right[WS__MAX_TENSORS];
+    void *got[WS__MAX_TENSORS]; /* room for each output */
+};
+int ws__audit_tell(const struct ws__auditing *x,
+                   const struct ws__audit_line *line);
+/* The plain inputs of the seed, into x->p. */
+int ws__audit_refill(const struct ws__auditing *x);
+struct ws__right ws__audit_output(const struct ws__auditing *x, size_t t,
+                                  const double *right, const double *old);
+/* Judges x->p's results as those of a kernel: the end into the line. */
+int ws__audit_judge(const struct ws__auditing *x, struct ws__audit_line *line,
+                    char advice[256]);
+/* NULL, or why nobody can be judged by these results, and of which output. */
+const char *ws__audit_unsound(const struct ws__auditing *x,
+                              const double *const *v, size_t *which);
+/* Lines of the reference; runs it on x->other. fit: mistakes may be tried. */
+int ws__audit_sound(const struct ws__auditing *x, bool *fit);
+/* Lines of changed inputs. Leaves the plain ones. */
+int ws__audit_inputs(const struct ws__auditing *x);
 
 /* Messages of a reference worker, after the hello. MAP_*: {u64 bytes} and a
  * descriptor; the area replaces the one before. CALL: see refcall.c. DONE:
@@ -132,8 +169,9 @@ int ws__reference_generate(struct ws__reference *r, struct ws__problem *p);
 int ws__ref_answer(struct ws_ctx *ctx, int sock, int rc);
 
 /* pyref.c */
-/* Before a call: no results; after it: WS_EREFERENCE if any is missing. Code
- * of a user that speaks on our socket itself deceives nobody with old ones. */
+/* Before a call: no results; after it: WS_EREFERENCE if any is missing or NaN.
+ * Code of a user that speaks on our socket itself deceives nobody with old
+ * ones. */
 void ws__python_forget(struct ws__problem *p);
 int ws__python_complete(const struct ws__problem *p);
 /* Starts the worker and sends all it needs; its answer is still to come. */

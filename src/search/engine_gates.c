@@ -150,6 +150,28 @@ static int settle(struct finals *f, bool *changed)
     return take_next(f);
 }
 
+static uint32_t gates_passed(const struct ws__trial *t)
+{
+    uint32_t bits = 0;
+
+    for (unsigned g = 0; t && g < WS__NGATE; g++)
+        if (ws__gate_end(t, (enum ws__gate)g) == WS__GATE_PASSED)
+            bits |= 1u << g;
+    return bits;
+}
+
+static void note_passed(struct finals *f)
+{
+    struct ws__choice *c = f->choice;
+
+    c->passed = 0;
+    if (!c->have_best)
+        return;
+    c->passed =
+        gates_passed(find_gate(f, &c->best.candidate, WS__WANT_PROOF)) |
+        gates_passed(find_gate(f, &c->best.candidate, WS__WANT_SANITIZER));
+}
+
 int ws__finals_prove(struct finals *f, size_t n, int *stopped)
 {
     bool changed = true;
@@ -174,5 +196,7 @@ int ws__finals_prove(struct finals *f, size_t n, int *stopped)
             *stopped = f[w].stopped;
         }
     }
+    for (size_t w = 0; w < n; w++)
+        note_passed(&f[w]);
     return 0;
 }

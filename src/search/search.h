@@ -100,8 +100,9 @@ struct ws__choice {
     struct ws__ratio speedup; /* best over default; 1 1 1 if it stayed */
     uint64_t verdicts[16];    /* counts by verdict, screening */
     uint64_t pair_trial_a, pair_trial_b; /* evidence; 0: none */
-    bool speaks; /* best is right on every workload of the same shape */
-    bool barred; /* nothing is: the shape gets no answer */
+    uint32_t passed; /* bit g: best passed gate g when it was proven */
+    bool speaks;     /* best is right on every workload of the same shape */
+    bool barred;     /* nothing is: the shape gets no answer */
 };
 
 struct ws__outcome {
