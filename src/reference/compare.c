@@ -19,7 +19,9 @@
  * 0.7 u (2/3) K/16 times the largest results of 4 s or so: u K/8 s. s is the
  * root mean square of the reference: an element that cancels to nearly
  * nothing errs as much as its neighbours. To this comes what types lose near
- * zero. A = (8 sqrt(K) + K/8) u(accumulate) s + tiny.
+ * zero. A = (8 sqrt(K) + K/8) u(accumulate) s + tiny. Where sums are kept in
+ * types of float32's range each of K partial sums may be flushed to zero below
+ * the smallest normal number, as atomics of GPUs do: tiny has K of these.
  *
  * Where one term of a sum is far larger than the others (the family `spikes`)
  * the partial sums behind it are of the size |r| of that result and not of s,
@@ -357,14 +359,30 @@ static void add_finite(const double *v, const double *r, size_t n,
     }
 }
 
+static enum ws__dtype accumulate(const struct ws__tolerance *tol)
+{
+    return tol->accumulate ? tol->accumulate : WS__DT_F32;
+}
+
 /* Of sums of size 1. */
 static double sum_error(const struct ws__instance *in,
                         const struct ws__tolerance *tol)
 {
-    enum ws__dtype acc = tol->accumulate ? tol->accumulate : WS__DT_F32;
     double k = (double)in->reduction;
 
-    return (RANDOM_FACTOR * sqrt(k) + BIAS_FACTOR * k) * ws__dtype_eps(acc);
+    return (RANDOM_FACTOR * sqrt(k) + BIAS_FACTOR * k) *
+           ws__dtype_eps(accumulate(tol));
+}
+
+/* What is lost near zero, by sums and by their result. */
+static double tiny(const struct ws__instance *in,
+                   const struct ws__tolerance *tol, enum ws__dtype out)
+{
+    enum ws__dtype acc = accumulate(tol);
+    bool flushes = acc == WS__DT_F32 || acc == WS__DT_BF16;
+
+    return tiny_step(out) +
+           (flushes ? (double)in->reduction * tiny_step(acc) : 0);
 }
 
 /* A of the head, for a reference of size s. */
@@ -373,7 +391,7 @@ static double bound_at_zero(const struct ws__instance *in,
 {
     if (job->tol->kind != WS__TOL_AUTO)
         return job->tol->atol;
-    return sum_error(in, job->tol) * s + tiny_step(job->shape->dtype);
+    return sum_error(in, job->tol) * s + tiny(in, job->tol, job->shape->dtype);
 }
 
 /* Root mean square of some of the reference: runs, evenly spread. */

@@ -390,6 +390,33 @@ static void test_missing(void **state)
 
 /* Poison that is a plausible number, in a 16-bit type where it is two: what is
  * wrong and holds it was not written; what is right may look like it. */
+/* Atomics and fast modes of GPUs know no subnormal numbers: each of K partial
+ * sums may be lost, and no more. */
+static void test_flushed(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__op op = auto_op;
+    struct ws__mismatch m;
+    struct ws__instance in;
+    float got[M * N] = {0};
+    double want[M * N];
+
+    (void)state;
+    dense(&in, &op, WS__DT_F32, M, N, 1000);
+    for (size_t i = 0; i < M * N; i++)
+        want[i] = 900 * 0x1p-126;
+    assert_int_equal(compare(ctx, &in, 0, got, want, 0xffffffffu, &m), 1);
+    for (size_t i = 0; i < M * N; i++)
+        want[i] = 1100 * 0x1p-126;
+    assert_int_equal(compare(ctx, &in, 0, got, want, 0xffffffffu, &m), 0);
+    /* Sums in double precision lose nothing of it. */
+    op.tolerance.accumulate = WS__DT_F64;
+    for (size_t i = 0; i < M * N; i++)
+        want[i] = 3 * 0x1p-126;
+    assert_int_equal(compare(ctx, &in, 0, got, want, 0xffffffffu, &m), 0);
+    ws_ctx_free(ctx);
+}
+
 static void test_poison(void **state)
 {
     static const struct ws__op half = {
@@ -843,6 +870,7 @@ int main(void)
         cmocka_unit_test(test_honest),
         cmocka_unit_test(test_wrong),
         cmocka_unit_test(test_uneven),
+        cmocka_unit_test(test_flushed),
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_poison),
         cmocka_unit_test(test_poison_of_right_results),

@@ -39,6 +39,5 @@ step "a clean kernel" judge clean ok passed ""
 step "a read outside" judge outside wrong failed "memcheck: Invalid __global__ read"
 step "a race" judge race wrong failed "racecheck: Error: "
 step "uninitialised memory read" judge uninitialised wrong failed "initcheck: Uninitialized __global__ memory read"
-step "a barrier that was not initialised" judge barrier wrong failed "synccheck: Barrier error"
 step "warps at two barriers" judge divergent wrong failed "synccheck: Barrier error"
 summary

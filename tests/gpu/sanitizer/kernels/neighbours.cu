@@ -76,22 +76,3 @@ __global__ void divergent(const float *X, float *Y, float *room, int N)
     }
 }
 
-// Threads arrive at a barrier in shared memory that nobody initialised: it has
-// the bits of one that is.
-__global__ void barrier(const float *X, float *Y, float *room, int N)
-{
-    __shared__ volatile unsigned long long b[2];
-    int t = threadIdx.x, i = blockIdx.x * 64 + t;
-    unsigned at = (unsigned)__cvta_generic_to_shared((void *)b);
-
-    if (t == 0) {
-        asm volatile("mbarrier.init.shared.b64 [%0], 64;" ::"r"(at) : "memory");
-        b[1] = b[0];
-    }
-    __syncthreads();
-    asm volatile("{ .reg .b64 s; mbarrier.arrive.shared.b64 s, [%0]; }" ::"r"(
-                     at + 8)
-                 : "memory");
-    if (i < N)
-        Y[i] = X[i] + right(X, i, N);
-}
