@@ -69,6 +69,28 @@ void ws__gate_absent(struct ws__trial *t, enum ws__gate g, const char *why)
     t->absent[g] = why;
 }
 
+bool ws__candidate_eq(const struct ws__candidate *a,
+                      const struct ws__candidate *b)
+{
+    return a->kernel == b->kernel && ws__config_eq(&a->config, &b->config);
+}
+
+bool ws__candidate_fits(const struct ws__candidate *c,
+                        const struct ws__kernel *kernel, size_t nkernel)
+{
+    const struct ws__kernel *k;
+
+    if (c->kernel >= nkernel)
+        return false;
+    k = &kernel[c->kernel];
+    if (c->config.n != k->nparam)
+        return false;
+    for (size_t i = 0; i < k->nparam; i++)
+        if (c->config.at[i] >= k->param[i].nvalue)
+            return false;
+    return true;
+}
+
 void ws__trial_clear(struct ws_ctx *ctx, struct ws__trial *t)
 {
     ws__free(ctx, t->reason);

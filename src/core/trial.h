@@ -89,6 +89,12 @@ struct ws__candidate {
     uint32_t kernel; /* index into the specification's kernels */
     struct ws__config config;
 };
+bool ws__candidate_eq(const struct ws__candidate *a,
+                      const struct ws__candidate *b);
+/* Is it a config of one of these kernels? What a store holds may be of others.
+ */
+bool ws__candidate_fits(const struct ws__candidate *c,
+                        const struct ws__kernel *kernel, size_t nkernel);
 
 struct ws__question {
     uint64_t id;               /* 1, 2, ... in the order asked */

@@ -696,6 +696,15 @@ static void close_gates(struct ws__trial *t)
             ws__gate_absent(t, (enum ws__gate)g, "not asked for");
 }
 
+bool ws__measure_same_types(const struct ws__measure *m, uint32_t a, uint32_t b)
+{
+    for (size_t i = 0; i < m->op->naxis; i++)
+        if (m->op->axis[i].kind == WS__AXIS_TYPE &&
+            m->workload[a].axis[i] != m->workload[b].axis[i])
+            return false;
+    return true;
+}
+
 int ws__measure_answer(struct ws__measure *m, const struct ws__question *q,
                        struct ws__trial *out)
 {

@@ -342,6 +342,10 @@ int ws__measure_blame(struct ws__measure *m, int rc, struct ws__subject *s,
  * start_ns (ws__now_ns), and they share the cost. */
 void ws__measure_gate(struct ws__subject *s, size_t n, enum ws__gate g,
                       uint64_t start_ns);
+/* Have two workloads the same element types? What is found of a candidate on
+ * hidden shapes holds for these. */
+bool ws__measure_same_types(const struct ws__measure *m, uint32_t a,
+                            uint32_t b);
 /* Another step begins; returns the one that ended. */
 enum ws__step ws__measure_step(struct ws__measure *m, enum ws__step step);
 void ws__measure_limit(struct ws__measure *m, uint64_t ns); /* 0: default */

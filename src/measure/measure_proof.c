@@ -115,15 +115,6 @@ static int ready(struct ws__measure *m)
     return rc;
 }
 
-static bool same_types(const struct ws__measure *m, uint32_t a, uint32_t b)
-{
-    for (size_t i = 0; i < m->op->naxis; i++)
-        if (m->op->axis[i].kind == WS__AXIS_TYPE &&
-            m->workload[a].axis[i] != m->workload[b].axis[i])
-            return false;
-    return true;
-}
-
 static struct proven *find(const struct ws__measure *m,
                            const struct ws__trial *t)
 {
@@ -132,7 +123,7 @@ static struct proven *find(const struct ws__measure *m,
     for (size_t i = 0; i < p->n; i++)
         if (p->list[i].kernel == t->candidate.kernel &&
             ws__config_eq(&p->list[i].config, &t->candidate.config) &&
-            same_types(m, p->list[i].workload, t->workload))
+            ws__measure_same_types(m, p->list[i].workload, t->workload))
             return &p->list[i];
     return NULL;
 }

@@ -439,24 +439,14 @@ static int ready(struct ws__measure *m)
     return m->sanitizing ? 0 : WS_ENOMEM;
 }
 
-static bool same_types(const struct ws__measure *m, uint32_t a, uint32_t b)
-{
-    for (size_t i = 0; i < m->op->naxis; i++)
-        if (m->op->axis[i].kind == WS__AXIS_TYPE &&
-            m->workload[a].axis[i] != m->workload[b].axis[i])
-            return false;
-    return true;
-}
-
 static struct item *find(const struct ws__measure *m,
                          const struct ws__candidate *c, uint32_t workload)
 {
     struct ws__sanitizing *z = m->sanitizing;
 
     for (size_t i = 0; i < z->n; i++)
-        if (z->item[i].candidate.kernel == c->kernel &&
-            ws__config_eq(&z->item[i].candidate.config, &c->config) &&
-            same_types(m, z->item[i].kernel_workload, workload))
+        if (ws__candidate_eq(&z->item[i].candidate, c) &&
+            ws__measure_same_types(m, z->item[i].kernel_workload, workload))
             return &z->item[i];
     return NULL;
 }

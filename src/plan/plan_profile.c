@@ -34,17 +34,9 @@ struct best {
 static bool can_be(const struct best *b, const struct ws__candidate *c)
 {
     const struct ws__spec *s = b->p->spec->s;
-    const struct ws__kernel *k;
 
-    if (c->kernel >= s->nkernel || (!b->any_kernel && c->kernel != b->kernel))
-        return false;
-    k = &s->kernel[c->kernel];
-    if (c->config.n != k->nparam)
-        return false;
-    for (size_t i = 0; i < k->nparam; i++)
-        if (c->config.at[i] >= k->param[i].nvalue)
-            return false;
-    return true;
+    return (b->any_kernel || c->kernel == b->kernel) &&
+           ws__candidate_fits(c, s->kernel, s->nkernel);
 }
 
 /* Is it made of the source, plan and values that its config has now? 1, 0. */

@@ -57,8 +57,7 @@ static int subject_of(struct waves *w, const struct ws__candidate *c,
                       struct subject **out)
 {
     for (size_t i = 0; i < w->n; i++)
-        if (w->subject[i].candidate.kernel == c->kernel &&
-            ws__config_eq(&w->subject[i].candidate.config, &c->config)) {
+        if (ws__candidate_eq(&w->subject[i].candidate, c)) {
             *out = &w->subject[i];
             return 0;
         }

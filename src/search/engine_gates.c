@@ -16,11 +16,6 @@
 
 #include "base/banned.h"
 
-static bool same(const struct ws__candidate *a, const struct ws__candidate *b)
-{
-    return a->kernel == b->kernel && ws__config_eq(&a->config, &b->config);
-}
-
 /* The trial of a question that wanted `gate` of the candidate: a proof on this
  * workload, a sanitizer's on whichever; a failed one if there is one. */
 static const struct ws__trial *
@@ -31,7 +26,7 @@ find_gate(const struct finals *f, const struct ws__candidate *c, unsigned gate)
     for (size_t i = 0; i < f->e->n; i++) {
         const struct ws__answer *a = f->e->answer[i];
 
-        if (!(a->q.want & gate) || a->q.pair || !same(&a->q.a, c) ||
+        if (!(a->q.want & gate) || a->q.pair || !ws__candidate_eq(&a->q.a, c) ||
             (gate == WS__WANT_PROOF && a->q.workload != f->workload))
             continue;
         if (!found || ws__has_failed(&a->t[0]))
@@ -76,8 +71,9 @@ static int ask_all(struct finals *f, size_t nwork, size_t *n)
 
     for (size_t w = 0; w < nwork; w++) {
         const struct ws__choice *c = f[w].choice;
-        bool replaced = c->have_best && c->have_default &&
-                        !same(&c->best.candidate, &c->dflt.candidate);
+        bool replaced =
+            c->have_best && c->have_default &&
+            !ws__candidate_eq(&c->best.candidate, &c->dflt.candidate);
 
         if (c->have_best)
             WS_TRY(ask(&f[w], &c->best.candidate, all, n));
@@ -93,10 +89,10 @@ static void drop(struct finals *f, const struct ws__candidate *c)
     size_t n = 0, k = 0;
 
     for (size_t i = 0; i < f->n; i++)
-        if (!same(&f->list[i]->q.a, c))
+        if (!ws__candidate_eq(&f->list[i]->q.a, c))
             f->list[n++] = f->list[i];
     for (size_t i = 0; i < f->njudged; i++)
-        if (!same(&f->judged[i].answer->q.b, c))
+        if (!ws__candidate_eq(&f->judged[i].answer->q.b, c))
             f->judged[k++] = f->judged[i];
     f->n = n;
     f->njudged = k;

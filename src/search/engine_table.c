@@ -146,27 +146,12 @@ int ws__engine_insert_take(struct ws__engine *e, struct ws__answer *a)
     return 0;
 }
 
-static bool is_candidate(const struct ws__engine *e,
-                         const struct ws__candidate *c)
-{
-    const struct ws__kernel *k;
-
-    if (c->kernel >= e->p->nkernel)
-        return false;
-    k = &e->p->kernel[c->kernel];
-    if (c->config.n != k->nparam)
-        return false;
-    for (size_t i = 0; i < k->nparam; i++)
-        if (c->config.at[i] >= k->param[i].nvalue)
-            return false;
-    return true;
-}
-
 /* Does a stored question make sense here? */
 static bool belongs(const struct ws__engine *e, const struct ws__question *q)
 {
-    return q->workload < e->p->nworkload && is_candidate(e, &q->a) &&
-           (!q->pair || is_candidate(e, &q->b));
+    return q->workload < e->p->nworkload &&
+           ws__candidate_fits(&q->a, e->p->kernel, e->p->nkernel) &&
+           (!q->pair || ws__candidate_fits(&q->b, e->p->kernel, e->p->nkernel));
 }
 
 /* A default's crash or hang is asked again once: all is compared with it, and
