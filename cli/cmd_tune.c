@@ -207,7 +207,8 @@ static void print_row(const struct ws_tune_row *r, int width, bool recorded)
     if (!r->attempted)
         snprintf(range, sizeof(range), recorded ? "not asked" : "not measured");
     else if (!r->config)
-        snprintf(range, sizeof(range), "nothing right");
+        snprintf(range, sizeof(range),
+                 r->ok ? "none confirmed" : "nothing right");
     else if (!(r->default_ns > 0))
         snprintf(range, sizeof(range),
                  recorded ? "no default" : "default failed");
@@ -233,9 +234,10 @@ static void print_choice(const struct ws_tune_row *r, size_t nkernel,
 {
     printf("  %s\n      ", r->workload);
     if (!r->config) {
-        puts(r->attempted ? "nothing was right"
-             : recorded   ? "not asked"
-                          : "not measured");
+        puts(!r->attempted ? (recorded ? "not asked" : "not measured")
+             : r->ok       ? "what was right at first failed when it was "
+                             "confirmed or proven"
+                           : "nothing was right");
         return;
     }
     if (nkernel > 1)
@@ -394,7 +396,9 @@ static void warn_few(void)
         stderr);
 }
 
-static void print_table(const struct ws_tune_result *r, size_t nkernel)
+/* pack: where one was asked for, or NULL. */
+static void print_table(const struct ws_tune_result *r, size_t nkernel,
+                        const char *pack)
 {
     int width = 8;
     size_t attempted = 0, wrong = 0;
@@ -419,7 +423,7 @@ static void print_table(const struct ws_tune_result *r, size_t nkernel)
         printf("removed by the resource filter before building: %llu (the "
                "first: %s)\n",
                (unsigned long long)r->unfit, r->unfit_why);
-    if (attempted && (!r->recordings || any_default(r)))
+    if (attempted > wrong && (!r->recordings || any_default(r)))
         printf("geometric mean of the speed-up: %.2fx over %zu workloads%s%s\n",
                r->geomean_speedup, attempted,
                wrong ? " (1.00 where nothing was right)" : "",
@@ -437,6 +441,9 @@ static void print_table(const struct ws_tune_result *r, size_t nkernel)
     printf("store: %s\n", r->store);
     if (r->pack)
         print_pack(r->pack);
+    else if (pack && !r->pack_status)
+        printf("pack:  %s is not written: there is no choice to put into it\n",
+               pack);
 }
 
 static bool any_right(const struct ws_tune_result *r)
@@ -462,14 +469,15 @@ static void explain_stop(struct cli *c, const struct ws_tune_result *r)
                         "again to continue\n");
 }
 
-static int finish(struct cli *c, struct ws_tune_result *r, size_t nkernel)
+static int finish(struct cli *c, struct ws_tune_result *r, size_t nkernel,
+                  const char *pack)
 {
     int rc = EXIT_DONE;
 
     if (c->json)
         rc = print_json(c, r);
     else
-        print_table(r, nkernel);
+        print_table(r, nkernel, pack);
     if (fflush(stdout) != 0 && rc == EXIT_DONE) {
         fputs("wavesmith: cannot write to standard output\n", stderr);
         rc = EXIT_EARLY;
@@ -598,7 +606,8 @@ static int run(struct cli *c, int argc, char **argv)
     rc = ws_tune(spec, &o, &r);
     if (view.columns && view.last_ns)
         fputc('\n', stderr);
-    rc = rc < 0 ? cli_error(c) : finish(c, r, ws_spec_kernel_count(spec));
+    rc = rc < 0 ? cli_error(c)
+                : finish(c, r, ws_spec_kernel_count(spec), o.pack);
     ws_spec_free(spec);
     return rc;
 }

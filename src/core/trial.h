@@ -15,7 +15,7 @@
 #define WS__VERDICT_MAP(X)                                                     \
     X(0, NONE, "none", "not judged")                                           \
     X(1, OK, "ok", "correct")                                                  \
-    X(2, BUILD, "build", "does not compile")                                   \
+    X(2, BUILD, "build", "does not compile, load, or end its first launch")    \
     X(3, LAUNCH, "launch", "refused to launch")                                \
     X(4, CRASH, "crash", "crashed")                                            \
     X(5, HANG, "hang", "did not end in time")                                  \
@@ -50,12 +50,13 @@ enum {
  * of who passes, of who fails. Codes are stored: they are for ever. */
 #define WS__GATE_MAP(X)                                                        \
     X(0, FILTER, "filter", "within the device's limits",                       \
-      "over a limit of the device")                                            \
-    X(1, BUILD, "build", "compiles", "does not compile")                       \
+      "over a limit of the device, or a constraint does not hold")             \
+    X(1, BUILD, "build", "compiles",                                           \
+      "does not compile, load, or end its first launch")                       \
     X(2, RESULT, "result", "right over two patterns of poison",                \
       "fails when it is checked")                                              \
-    X(3, TIMED, "timed", "right at every timed launch",                        \
-      "fails when it is timed")                                                \
+    X(3, TIMED, "timed", "the same results at every timed launch",             \
+      "fails, or has other results, when it is timed")                         \
     X(4, STATE, "state", "keeps nothing between launches",                     \
       "keeps something between launches")                                      \
     X(5, FLOOR, "floor", "no faster than the device can be",                   \

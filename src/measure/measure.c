@@ -657,6 +657,17 @@ static bool wants_fresh(const struct ws__measure *m,
            !m->opts.few_gates;
 }
 
+static const char *why_unwatched(const struct ws__measure *m)
+{
+    if (strcmp(m->info.id.family, "cuda") != 0)
+        return "there is none for this device";
+    if (m->ordered)
+        return "recorded devices have none";
+    return m->sanitizer ? "no shape to watch it on, or no tool told anything "
+                          "(the log says more)"
+                        : "compute-sanitizer is not installed";
+}
+
 /* The gates that only some questions ask for. The sanitizer works meanwhile:
  * nothing is timed here. */
 static int proof(struct ws__measure *m, struct ws__subject *s, size_t n,
@@ -681,9 +692,7 @@ static int proof(struct ws__measure *m, struct ws__subject *s, size_t n,
             WS_TRY(ws__measure_sanitize(m, &s[i]));
         if (q->want & WS__WANT_SANITIZER && s[i].t->verdict == WS__V_OK &&
             ws__gate_end(s[i].t, WS__GATE_SANITIZER) == WS__GATE_CLOSED)
-            ws__gate_absent(s[i].t, WS__GATE_SANITIZER,
-                            "there is none for this device or workload, or it "
-                            "told nothing");
+            ws__gate_absent(s[i].t, WS__GATE_SANITIZER, why_unwatched(m));
     }
     return 0;
 }

@@ -568,8 +568,11 @@ static int check_physics(struct timing *t)
         t->s[p].t->verdict = WS__V_TOO_FAST;
         WS_TRY(ws__trial_set_reason(
             t->m->ctx, t->s[p].t,
-            "took %.4g us; the bytes and operations of the op take %.4g us at "
-            "least (if not all of them must be spent, give the op its 'floor')",
+            "took %.4g us, but what the op's floor says it must move and "
+            "compute takes %.4g us at least on this device: if not all of it "
+            "must be spent, 'floor' of the op says too much; if the ceilings "
+            "are too low, measure them again on an idle machine ('wavesmith "
+            "roof')",
             median / 1e3, ns / 1e3));
     }
     return 0;
@@ -800,8 +803,10 @@ static int run_all(struct timing *t)
     if (!t->m->opts.few_gates) {
         WS_TRY(pass_gate(t, gen, WS__GATE_FLOOR, check_physics));
         for (size_t p = 0; p < t->n && !t->floored; p++)
-            ws__gate_absent(t->s[p].t, WS__GATE_FLOOR,
-                            "no floor is known of this device and workload");
+            ws__gate_absent(
+                t->s[p].t, WS__GATE_FLOOR,
+                "no ceilings of this device are known, or none that "
+                "count here ('wavesmith roof' measures them)");
         WS_TRY(pass_gate(t, gen, WS__GATE_STATE, look_for_state));
     }
     return keep_samples(t);

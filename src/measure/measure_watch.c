@@ -37,8 +37,10 @@ static int judge(struct ws__measure *m, struct ws__subject *s,
 {
     s->t->verdict = v;
     s->judged = true;
-    return ws__trial_set_reason(m->ctx, s->t, "%s%s%s%s%s", what,
-                                name ? "'" : "", name ? name : "",
+    return ws__trial_set_reason(m->ctx, s->t,
+                                "%s%s%s%s%s (its results are right; the "
+                                "access was seen in a watched launch)",
+                                what, name ? "'" : "", name ? name : "",
                                 name ? "'" : "", where);
 }
 

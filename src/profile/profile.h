@@ -235,10 +235,11 @@ void ws__facts_make(const struct ws__subject *s, double out[WS__NFACT]);
 #define WS__BOUND_MAP(X)                                                       \
     X(UNKNOWN, "unknown", "nothing that was looked at explains the time")      \
     X(FLOOR, "floor", "as fast as the op can be here")                         \
+    X(BELOW, "below", "faster than can be: ceilings or floor are wrong")       \
     X(MEMORY, "memory", "held by device memory")                               \
     X(COMPUTE, "compute", "held by arithmetic units")                          \
     X(LATENCY, "latency", "waits: too little is in flight")                    \
-    X(LAUNCH, "launch", "held by the cost of launching")                       \
+    X(LAUNCH, "launch", "held by costs that do not grow with the size")        \
     X(TAIL, "tail", "held by a last wave that is not full")                    \
     X(IMBALANCE, "imbalance", "units wait for the one with the most work")
 

@@ -47,7 +47,7 @@ const struct ws__rule ws__rules[] = {
     {"below_floor",
      "takes less than the least time: the ceilings are too low (measure them "
      "again), or the op declares more than it must do",
-     WS__BOUND_FLOOR, true, TESTS(T(LT, GAP, .95)),
+     WS__BOUND_BELOW, true, TESTS(T(LT, GAP, .95)),
      SHOW(WS__F_MEMORY_SHARE, WS__F_COMPUTE_SHARE, WS__F_WASTE)},
     {"at_floor", "takes no more than the floor", WS__BOUND_FLOOR, true,
      TESTS(T(LE, GAP, 1.05)), SHOW(WS__F_MEMORY_SHARE, WS__F_COMPUTE_SHARE)},

@@ -210,7 +210,7 @@ static void rules_find_faults(void **state)
         enum ws__bound bound;
         struct known k[7];
     } c[] = {
-        {"below_floor", WS__BOUND_FLOOR, {K(GAP, .9), K(DRAM_BUSY, .9)}},
+        {"below_floor", WS__BOUND_BELOW, {K(GAP, .9), K(DRAM_BUSY, .9)}},
         {"at_floor", WS__BOUND_FLOOR, {K(GAP, 1.02), K(LOAD_USED, .1)}},
         {"launch", WS__BOUND_LAUNCH, {K(GAP, 9), K(LAUNCH_SHARE, .8)}},
         {"launch",
