@@ -390,7 +390,14 @@ int ws__hidden_shapes(struct ws__measure *m, uint64_t seed,
                       struct ws__hidden *out);
 /* At most one more, that this candidate takes as far as ranges and constraints
  * say: any, one off a multiple of its parameters, a large one. */
-enum ws__hidden_kind { WS__HIDDEN_ANY, WS__HIDDEN_TILE, WS__HIDDEN_LARGE };
+enum ws__hidden_kind {
+    WS__HIDDEN_ANY,
+    WS__HIDDEN_TILE, /* one off its tiles */
+    WS__HIDDEN_LARGE,
+    WS__HIDDEN_SIZE /* + i: any size, each as likely as its double, of part i of
+                       an axis's range, of another part on each axis */
+};
+#define WS__HIDDEN_SIZES 3 /* parts */
 int ws__hidden_own(struct ws__measure *m, const struct ws__candidate *c,
                    uint64_t seed, enum ws__hidden_kind kind,
                    struct ws__hidden *out);

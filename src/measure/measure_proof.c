@@ -21,8 +21,8 @@
 
 #include "base/banned.h"
 
-#define SHAPES 3 /* of the pool for a candidate */
-#define OWN 5    /* of its own, at most */
+#define SHAPES 5 /* of the pool for a candidate, evenly spread by cost */
+#define OWN 10   /* of its own, at most */
 /* Of all candidates together, and how often one is drawn anew that launches or
  * memory do not allow. */
 #define PLACES 200
@@ -61,6 +61,9 @@ static int open_session(struct ws__measure *m, struct ws__proof *p)
     /* Whoever writes shapes into a kernel changes them by that. */
     for (size_t k = 0; k < m->nkernel; k++)
         h = ws__hash_mix(h, &m->kernel[k].hash, sizeof(m->kernel[k].hash));
+    /* Without a seed of the user's nobody can try out which shapes come. */
+    if (!m->opts.seed)
+        h = ws__hash_u64(ws__hash_u64(h, ws__wall_ns()), ws__now_ns());
     seed = h.lo;
 
     WS_TRY(ws__hidden_shapes(m, seed, &p->hidden));
@@ -285,6 +288,9 @@ static int draw_own(struct ws__measure *m, const struct ws__candidate *c,
     *n = 0;
     WS_TRY(add_own(m, c, WS__HIDDEN_TILE, own, n));
     WS_TRY(add_own(m, c, WS__HIDDEN_LARGE, own, n));
+    for (unsigned i = 0; i < WS__HIDDEN_SIZES; i++)
+        WS_TRY(
+            add_own(m, c, (enum ws__hidden_kind)(WS__HIDDEN_SIZE + i), own, n));
     for (size_t i = npool; i < SHAPES; i++)
         WS_TRY(add_own(m, c, WS__HIDDEN_ANY, own, n));
     return 0;
@@ -297,7 +303,6 @@ static int draw_own(struct ws__measure *m, const struct ws__candidate *c,
 static int on_shapes(struct ws__measure *m, struct ws__subject *s,
                      const size_t *at, size_t n)
 {
-    const size_t pick[SHAPES] = {0, n - 1, n / 2};
     uint64_t start = ws__now_ns();
     size_t own[OWN], nown;
 
@@ -307,7 +312,8 @@ static int on_shapes(struct ws__measure *m, struct ws__subject *s,
         return 0;
     }
     for (size_t i = 0; i < SHAPES && i < n && s->t->verdict == WS__V_OK; i++)
-        WS_TRY(run_on(m, s, at[pick[i]], WS__FAMILY_PLAIN, ELSEWHERE));
+        WS_TRY(run_on(m, s, at[n < SHAPES ? i : i * (n - 1) / (SHAPES - 1)],
+                      WS__FAMILY_PLAIN, ELSEWHERE));
     for (size_t i = 0; i < nown && s->t->verdict == WS__V_OK; i++)
         WS_TRY(run_on(m, s, own[i], WS__FAMILY_PLAIN, ELSEWHERE));
     ws__measure_gate(s, 1, WS__GATE_SHAPES, start);

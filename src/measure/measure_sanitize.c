@@ -145,8 +145,8 @@ void ws__sanitizer_read(const char *log, size_t n, long *found, char *words,
         if (!line)
             continue;
         sum = summed(line, rest);
-        if (sum >= 0)
-            *found = sum;
+        if (sum >= 0) /* a worker's children sum up, too */
+            *found = sum > *found ? sum : *found;
         else if (!words[0] && rest && line[0] != ' ' &&
                  strncmp(line, "COMPUTE-SANITIZER", 17) != 0)
             snprintf(words, size, "%.*s", (int)rest, line);

@@ -15,7 +15,9 @@
  *
  * There is a pool for all candidates, and for each one a few shapes of its own:
  * inside the kernel's ranges, its constraints mended like the op's; one off a
- * multiple of its parameters, where its tiles end; and a large one.
+ * multiple of its parameters, where its tiles end; three of any size,
+ * from the small, the middle and the large part of each range, on a scale of
+ * doublings; and a large one.
  *
  * Only cheap shapes are kept: no dearer than the cheapest workload, or small.
  * Types, counts that callers have, and inputs from files stay as they are.
@@ -125,6 +127,16 @@ static int64_t clamped(const struct draw *d, size_t axis, int64_t v)
     return v < d->lo[axis] ? d->lo[axis] : v > d->hi[axis] ? d->hi[axis] : v;
 }
 
+/* Of part i of n of the range, each size as likely as its double. */
+static int64_t draw_size(struct draw *d, int64_t lo, int64_t hi, size_t i,
+                         size_t n)
+{
+    double u = ((double)i + (double)below(d, 1 << 30) / (1 << 30)) / (double)n;
+    double v = (double)lo * exp(u * log((double)hi / (double)lo));
+
+    return lo > 0 && isfinite(v) ? (int64_t)v : lo;
+}
+
 static int64_t draw_value(struct draw *d, size_t axis)
 {
     static const int64_t primes[] = {1, 2, 3, 7, 13, 31, 61, 97, 127, 251};
@@ -132,7 +144,7 @@ static int64_t draw_value(struct draw *d, size_t axis)
     int64_t lo = d->lo[axis], hi = d->hi[axis], v;
     size_t w = (size_t)below(d, (int64_t)m->nworkload);
 
-    switch (below(d, 6)) {
+    switch (below(d, 9)) {
     case 0:
         v = lo;
         break;
@@ -144,6 +156,11 @@ static int64_t draw_value(struct draw *d, size_t axis)
         break;
     case 3:
         v = 16 * (1 + below(d, 20));
+        break;
+    case 6: /* anything, and what divides it is anything */
+    case 7:
+    case 8:
+        v = draw_size(d, lo, hi, 0, 1);
         break;
     case 4: /* near the least */
         v = lo + below(d, hi - lo < 200 ? hi - lo + 1 : 200);
@@ -421,6 +438,21 @@ static int draw_one(struct draw *d)
     return keep(d, &w);
 }
 
+static int draw_sizes(struct draw *d, size_t part)
+{
+    const struct ws__op *op = d->m->op;
+    struct ws__workload w;
+
+    if (!draw_base(d, &w))
+        return 0;
+    for (size_t a = 0; a < op->naxis; a++)
+        if (may_vary(&op->axis[a]))
+            w.axis[a] =
+                draw_size(d, d->lo[a], d->hi[a], (part + a) % WS__HIDDEN_SIZES,
+                          WS__HIDDEN_SIZES);
+    return keep(d, &w);
+}
+
 static void start(struct draw *d, uint64_t seed)
 {
     d->out->n = 0;
@@ -509,6 +541,8 @@ int ws__hidden_own(struct ws__measure *m, const struct ws__candidate *c,
     for (int i = 0; i < TRIES && !out->n; i++) {
         if (kind == WS__HIDDEN_TILE)
             WS_TRY(draw_tile(&d));
+        else if (kind >= WS__HIDDEN_SIZE)
+            WS_TRY(draw_sizes(&d, kind - WS__HIDDEN_SIZE));
         else if (kind == WS__HIDDEN_LARGE)
             WS_TRY(draw_large(&d));
         else

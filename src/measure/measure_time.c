@@ -40,6 +40,7 @@
 #define STREAMING 3                  /* sets of so many caches need no flush */
 #define HOPELESS 3 /* times slower than the best: screened out */
 #define SLACK_NS 20000000000ull
+#define ALONE_NS 1000.0
 #define LONGER 1.5 /* on inputs never seen: not by noise, three times */
 #define TRIES 3
 #define REST_NS 10000000u  /* the first; each is twice as long */
@@ -639,6 +640,48 @@ static int fastest(struct timing *t, double ns[2])
     return 0;
 }
 
+/* Of several launches a sample only the first one finds poison. A candidate
+ * that sees its own result and returns is as fast as the others are then, but
+ * not in a sample of one launch. The clock is coarser there, and the first
+ * launch has colder caches: half as long again and ALONE_NS may be. */
+static int slower_alone(struct timing *t)
+{
+    double one[2], worst[2] = {INFINITY, INFINITY}, many[2] = {0, 0};
+    uint32_t inner = t->inner;
+
+    if (inner < 2 || !t->count)
+        return 0;
+    for (size_t p = 0; p < t->n; p++) {
+        many[p] = t->ns[p][0];
+        for (size_t i = 1; i < t->count; i++)
+            many[p] = fmin(many[p], t->ns[p][i]);
+    }
+    t->inner = 1;
+    for (int i = 0; i < TRIES && !t->judged; i++) {
+        WS_TRY(fastest(t, one));
+        for (size_t p = 0; p < t->n && !t->judged; p++)
+            worst[p] = fmin(worst[p], one[p]);
+        if (!(worst[0] > LONGER * many[0] + ALONE_NS ||
+              (t->n > 1 && worst[1] > LONGER * many[1] + ALONE_NS)))
+            break;
+    }
+    t->inner = inner;
+    ws__log(t->m->ctx, WS_LOG_DEBUG,
+            "alone %.0f ns, %.0f ns as one of %u launches", worst[0], many[0],
+            inner);
+    for (size_t p = 0; p < t->n && !t->judged; p++) {
+        if (!(worst[p] > LONGER * many[p] + ALONE_NS))
+            continue;
+        t->s[p].t->verdict = WS__V_CHEAT;
+        WS_TRY(ws__trial_set_reason(
+            t->m->ctx, t->s[p].t,
+            "keeps something between launches: takes %.4g us alone, and "
+            "%.4g us where it was launched before on the same buffers",
+            worst[p] / 1e3, many[p] / 1e3));
+    }
+    return 0;
+}
+
 /* Does a candidate take longer on inputs that it never saw? One that keeps
  * results and reads all inputs to find them again is told by nothing else. A
  * first look costs one batch; what looks bad is measured against the same
@@ -790,6 +833,8 @@ static int take_samples(struct timing *t)
     t->m->bore = t->kept_slowed ? t->m->bore + 1 : 0;
     if (!t->judged)
         WS_TRY(see_both(t));
+    if (!t->judged && !t->m->opts.few_gates)
+        WS_TRY(slower_alone(t));
     return t->judged ? 0 : aftermath(t);
 }
 

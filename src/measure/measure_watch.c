@@ -134,10 +134,11 @@ int ws__measure_watch(struct ws__measure *m, struct ws__bufs *b,
     prog = ws__alloc(m->ctx, 1, sizeof(*prog));
     if (!prog)
         return WS_ENOMEM;
-    /* On processors the first set's buffers end at a page's end, the next
-     * one's begin at a page's start. */
-    for (size_t set = 0; set < (m->info.id.is_cpu ? 2u : 1u) && rc == 0; set++)
-        if (set < b->nset && s->t->verdict == WS__V_OK)
+    /* All of them: they can be told by their addresses. On processors the
+     * first set's buffers end at a page's end, the next one's begin at a page's
+     * start; on CUDA each is mapped anew. */
+    for (size_t set = 0; set < b->nset && rc == 0; set++)
+        if (s->t->verdict == WS__V_OK)
             rc = watch_set(m, b, set, s, prog);
     ws__free(m->ctx, prog);
     return rc;

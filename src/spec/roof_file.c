@@ -143,6 +143,12 @@ static int read_rate(struct ws_ctx *ctx, const struct ws__node *map,
     return ws__node_fail(ctx, n, "'%s' of a ceiling is not %s", key, n->text);
 }
 
+/* Beyond that it is damage, and times would be judged by it. */
+static bool is_likely(enum ws__ceiling_of c, double v)
+{
+    return c == WS__ROOF_LAUNCH ? v >= 1 && v <= 1e9 : v >= 1e6 && v <= 1e18;
+}
+
 static int read_ceiling(struct ws_ctx *ctx, const struct ws__node *map,
                         enum ws__ceiling_of c, struct ws__ceiling *x)
 {
@@ -169,6 +175,9 @@ static int read_ceiling(struct ws_ctx *ctx, const struct ws__node *map,
                              "the interval of '%s' does not hold "
                              "its value",
                              map->key);
+    if (!is_likely(c, x->lo) || !is_likely(c, x->hi))
+        return ws__node_fail(ctx, map, "no device has a '%s' of %g to %g %s",
+                             map->key, x->lo, x->hi, unit);
     x->known = true;
     x->from = WS__ROOF_MEASURED;
     return 0;

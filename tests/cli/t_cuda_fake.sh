@@ -108,7 +108,7 @@ expect "a device of tomorrow" 0 env LD_LIBRARY_PATH="$fake" FAKECUDA_CAPABILITY=
 db=$tmp/counted.db
 expect "a tune that counts" 0 on "$ws" tune ops/rmsnorm --device cuda:0 --budget 4 --seed 1 --counters \
     --workloads "$tmp/one.yaml" --store "$db"
-expect "what it counted" 0 "$ws" trials "$db" --limit 9 --json
+expect "what it counted" 0 "$ws" trials "$db" --list --json
 check "each timed trial has some" python3 - "$tmp/out" <<'P'
 import json, sys
 t = [x for x in json.load(open(sys.argv[1]))["trials"] if x["sample_ns"] and x["effort"] != "confirm"]
