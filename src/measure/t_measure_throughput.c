@@ -6,7 +6,7 @@
 #include "measure/t_measure_once.h"
 
 #define GOOD                                                                   \
-    "kernel k\nmul 1 0 2\nslow 200\ntime 1000\nif V 1 slowed power 7 9\n"    \
+    "kernel k\nmul 1 0 2\nslow 200\ntime 1000\nif V 1 slowed power 10 12\n"    \
     "if V 2 slowed thermal 0 1e15\nif V 3 fill 1 7\n"
 
 static uint64_t sum(const struct ws__throughput *t)
