@@ -19,7 +19,8 @@
  * from the small, the middle and the large part of each range, on a scale of
  * doublings; and a large one.
  *
- * Only cheap shapes are kept: no dearer than the cheapest workload, or small.
+ * Only small shapes are kept, their results are computed on the host; where
+ * there are none, those that are no dearer than the cheapest workload.
  * Types, counts that callers have, and inputs from files stay as they are.
  */
 #include "measure/measure_int.h"
@@ -29,9 +30,11 @@
 #include "base/banned.h"
 
 #define TRIES 600
-/* What bytes and operations may be together: of the pool, of a large one. */
+/* What bytes and operations may be together: of any, of a large one, of others
+ * where that can be had. */
 #define MANY ((int64_t)1 << 24)
 #define LARGE (4 * MANY)
+#define SMALL (MANY / 8)
 #define FLOPS_A_BYTE 16
 /* No factor beyond that is tried. */
 #define FACTORS 512
@@ -144,7 +147,7 @@ static int64_t draw_value(struct draw *d, size_t axis)
     int64_t lo = d->lo[axis], hi = d->hi[axis], v;
     size_t w = (size_t)below(d, (int64_t)m->nworkload);
 
-    switch (below(d, 9)) {
+    switch (below(d, 6)) {
     case 0:
         v = lo;
         break;
@@ -156,11 +159,6 @@ static int64_t draw_value(struct draw *d, size_t axis)
         break;
     case 3:
         v = 16 * (1 + below(d, 20));
-        break;
-    case 6: /* anything, and what divides it is anything */
-    case 7:
-    case 8:
-        v = draw_size(d, lo, hi, 0, 1);
         break;
     case 4: /* near the least */
         v = lo + below(d, hi - lo < 200 ? hi - lo + 1 : 200);
@@ -466,6 +464,11 @@ int ws__hidden_shapes(struct ws__measure *m, uint64_t seed,
     struct draw d = {.m = m, .out = out};
 
     start(&d, seed);
+    d.limit = (double)SMALL;
+    for (int i = 0; i < TRIES && out->n < WS__HIDDEN_SHAPES; i++)
+        WS_TRY(draw_one(&d));
+    if (out->n)
+        return 0;
     WS_TRY(find_limit(&d));
     for (int i = 0; i < TRIES && out->n < WS__HIDDEN_SHAPES; i++)
         WS_TRY(draw_one(&d));
@@ -535,10 +538,12 @@ int ws__hidden_own(struct ws__measure *m, const struct ws__candidate *c,
     struct draw d = {.m = m, .who = c, .out = out};
 
     start(&d, seed);
-    WS_TRY(find_limit(&d));
-    if (kind == WS__HIDDEN_LARGE)
-        d.limit = (double)LARGE;
-    for (int i = 0; i < TRIES && !out->n; i++) {
+    d.limit = kind == WS__HIDDEN_LARGE  ? (double)LARGE
+              : kind >= WS__HIDDEN_SIZE ? (double)SMALL / 8
+                                        : (double)SMALL;
+    for (int i = 0; i < 2 * TRIES && !out->n; i++) {
+        if (i == TRIES && kind != WS__HIDDEN_LARGE)
+            WS_TRY(find_limit(&d));
         if (kind == WS__HIDDEN_TILE)
             WS_TRY(draw_tile(&d));
         else if (kind >= WS__HIDDEN_SIZE)

@@ -119,7 +119,7 @@ expect "bench a pack at a shape it has no words for" 2 "$ws" bench "$tmp/p.wspac
 sed 's/col + c < N)/col + c <= N - (N == 65 ? 0 : 1))/' examples/own-kernel/my_gemm.cl >"$tmp/half.cl"
 sed 's/my_gemm.cl/half.cl/' $k >"$tmp/half.yaml"
 printf -- '- {M: 3, N: 65, K: 37}\n- {M: 4, N: 256, K: 64}\n' >"$tmp/two.yaml"
-expect "a kernel that is wrong at one shape" 0 "$ws" tune "$tmp/half.yaml" --workloads "$tmp/two.yaml" --strategy random --budget 6 --seed 2 --store "$tmp/h.db" --out "$tmp/h.wspack"
+expect "a kernel that is wrong at one shape" 0 "$ws" tune "$tmp/half.yaml" --workloads "$tmp/two.yaml" --strategy random --budget 6 --seed 2 --gates few --store "$tmp/h.db" --out "$tmp/h.wspack"
 check "nothing right there" grep -qE "nothing right|none confirmed" "$tmp/out"
 expect "the pack has no answer there" 1 "$ws" pick "$tmp/h.wspack" M=3 N=65 K=37
 expect "and one beside it" 0 "$ws" pick "$tmp/h.wspack" M=3 N=66 K=37
