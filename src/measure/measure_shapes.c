@@ -539,7 +539,7 @@ int ws__hidden_own(struct ws__measure *m, const struct ws__candidate *c,
 
     start(&d, seed);
     d.limit = kind == WS__HIDDEN_LARGE  ? (double)LARGE
-              : kind >= WS__HIDDEN_SIZE ? (double)SMALL / 8
+              : kind >= WS__HIDDEN_SIZE ? (double)SMALL / 64
                                         : (double)SMALL;
     for (int i = 0; i < 2 * TRIES && !out->n; i++) {
         if (i == TRIES && kind != WS__HIDDEN_LARGE)
