@@ -137,7 +137,8 @@ int ws__measure_watch(struct ws__measure *m, struct ws__bufs *b,
     /* All of them: they can be told by their addresses. On processors the
      * first set's buffers end at a page's end, the next one's begin at a page's
      * start; on CUDA each is mapped anew. */
-    for (size_t set = 0; set < b->nset && rc == 0; set++)
+    for (size_t set = 0; set < (m->info.id.is_cpu ? b->nset : 1) && rc == 0;
+         set++)
         if (s->t->verdict == WS__V_OK)
             rc = watch_set(m, b, set, s, prog);
     ws__free(m->ctx, prog);
