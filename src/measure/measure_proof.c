@@ -21,7 +21,7 @@
 
 #include "base/banned.h"
 
-#define SHAPES 4 /* of the pool for a candidate, evenly spread by cost */
+#define SHAPES 5 /* of the pool for a candidate, evenly spread by cost */
 #define OWN 10   /* of its own, at most */
 /* Of all candidates together, and how often one is drawn anew that launches or
  * memory do not allow. */
@@ -294,7 +294,7 @@ static int draw_own(struct ws__measure *m, const struct ws__candidate *c,
     *n = 0;
     WS_TRY(add_own(m, c, WS__HIDDEN_TILE, own, n));
     WS_TRY(add_own(m, c, WS__HIDDEN_LARGE, own, n));
-    for (unsigned i = 0; m->info.id.is_cpu && i < WS__HIDDEN_SIZES; i++)
+    for (unsigned i = 0; i < WS__HIDDEN_SIZES; i++)
         WS_TRY(
             add_own(m, c, (enum ws__hidden_kind)(WS__HIDDEN_SIZE + i), own, n));
     for (size_t i = npool; i < SHAPES; i++)

@@ -30,11 +30,11 @@
 #include "base/banned.h"
 
 #define TRIES 600
-/* What bytes and operations may be together: of any, of a large one, of others
- * where that can be had. */
+/* What bytes and operations may be together: where that can be had, else, and
+ * of a large one. */
+#define SMALL ((int64_t)1 << 18)
 #define MANY ((int64_t)1 << 24)
 #define LARGE (4 * MANY)
-#define SMALL (MANY / 8)
 #define FLOPS_A_BYTE 16
 /* No factor beyond that is tried. */
 #define FACTORS 512
@@ -538,9 +538,7 @@ int ws__hidden_own(struct ws__measure *m, const struct ws__candidate *c,
     struct draw d = {.m = m, .who = c, .out = out};
 
     start(&d, seed);
-    d.limit = kind == WS__HIDDEN_LARGE  ? (double)LARGE
-              : kind >= WS__HIDDEN_SIZE ? (double)SMALL / 64
-                                        : (double)SMALL;
+    d.limit = kind == WS__HIDDEN_LARGE ? (double)LARGE : (double)SMALL;
     for (int i = 0; i < 2 * TRIES && !out->n; i++) {
         if (i == TRIES && kind != WS__HIDDEN_LARGE)
             WS_TRY(find_limit(&d));

@@ -134,9 +134,9 @@ int ws__measure_watch(struct ws__measure *m, struct ws__bufs *b,
     prog = ws__alloc(m->ctx, 1, sizeof(*prog));
     if (!prog)
         return WS_ENOMEM;
-    /* All of them: they can be told by their addresses. On processors the
-     * first set's buffers end at a page's end, the next one's begin at a page's
-     * start; on CUDA each is mapped anew. */
+    /* On processors all sets: they can be told by their addresses. The first
+     * set's buffers end at a page's end, the next one's begin at a page's
+     * start. On CUDA any set is mapped anew, to other addresses than it has. */
     for (size_t set = 0; set < (m->info.id.is_cpu ? b->nset : 1) && rc == 0;
          set++)
         if (s->t->verdict == WS__V_OK)

@@ -105,8 +105,12 @@ expect "a device of tomorrow" 0 env LD_LIBRARY_PATH="$fake" FAKECUDA_CAPABILITY=
     --kernel "$tmp/template.yaml" --workload M=4,N=4096 --device cuda:0
 
 # --- counters of each candidate ----------------------------------------------
+# The shipped op on small ranges: this driver takes a thread for each thread.
+cp -r ops/rmsnorm "$tmp/op"
+sed -i 's/range: \[1, [0-9]*\]/range: [1, 300]/' "$tmp/op/op.yaml"
+cp "$tmp/one.yaml" "$tmp/op/workloads.yaml"
 db=$tmp/counted.db
-expect "a tune that counts" 0 on "$ws" tune ops/rmsnorm --device cuda:0 --budget 4 --seed 1 --counters \
+expect "a tune that counts" 0 on "$ws" tune "$tmp/op" --device cuda:0 --budget 4 --seed 1 --counters \
     --workloads "$tmp/one.yaml" --store "$db"
 expect "what it counted" 0 "$ws" trials "$db" --list --json
 check "each timed trial has some" python3 - "$tmp/out" <<'P'
@@ -121,10 +125,10 @@ check "they are the same" test "$(grep -c dram_read "$tmp/1.jsonl")" = "$(grep -
 sed 's/"counters":"dram_read=/"counters":"dram read=/;s/"counters":"time=/"counters":"time /' "$tmp/1.jsonl" >"$tmp/bad.jsonl"
 expect "counters that are none are refused" 2 "$ws" trials "$tmp/bad.db" --import "$tmp/bad.jsonl"
 check "with the reason" err_has "'counters' is no list"
-expect "a card that may not be asked" 0 env LD_LIBRARY_PATH="$fake" FAKECUDA_FAIL="cuptiProfilerInitialize:*:35" "$ws" tune ops/rmsnorm \
+expect "a card that may not be asked" 0 env LD_LIBRARY_PATH="$fake" FAKECUDA_FAIL="cuptiProfilerInitialize:*:35" "$ws" tune "$tmp/op" \
     --device cuda:0 --budget 2 --seed 1 --counters --workloads "$tmp/one.yaml" --store "$tmp/uncounted.db"
 check "says so once" test "$(grep -c "no counters are kept" "$tmp/err")" = 1
-expect "a processor counts nothing" 0 "$ws" tune ops/rmsnorm --device opencl --budget 2 --seed 1 --counters --workloads "$tmp/one.yaml" \
+expect "a processor counts nothing" 0 "$ws" tune "$tmp/op" --device opencl --budget 2 --seed 1 --counters --workloads "$tmp/one.yaml" \
     --store "$tmp/cpu.db"
 check "and says so" err_has "no counters are kept: none are known of this device"
 
