@@ -394,10 +394,10 @@ enum ws__hidden_kind {
     WS__HIDDEN_ANY,
     WS__HIDDEN_TILE, /* one off its tiles */
     WS__HIDDEN_LARGE,
-    WS__HIDDEN_SIZE /* + i: any size, each as likely as its double, of part i of
-                       an axis's range, of another part on each axis */
+    WS__HIDDEN_SIZE /* + i: any size; the ith axis from the large third of its
+                       range */
 };
-#define WS__HIDDEN_SIZES 3 /* parts */
+#define WS__HIDDEN_SIZES 3 /* of them */
 int ws__hidden_own(struct ws__measure *m, const struct ws__candidate *c,
                    uint64_t seed, enum ws__hidden_kind kind,
                    struct ws__hidden *out);

@@ -16,8 +16,8 @@
  * There is a pool for all candidates, and for each one a few shapes of its own:
  * inside the kernel's ranges, its constraints mended like the op's; one off a
  * multiple of its parameters, where its tiles end; three of any size,
- * from the small, the middle and the large part of each range, on a scale of
- * doublings; and a large one.
+ * with an axis from the large part of its range, another one each time; and a
+ * large one.
  *
  * Only small shapes are kept, their results are computed on the host; where
  * there are none, those that are no dearer than the cheapest workload.
@@ -130,11 +130,11 @@ static int64_t clamped(const struct draw *d, size_t axis, int64_t v)
     return v < d->lo[axis] ? d->lo[axis] : v > d->hi[axis] ? d->hi[axis] : v;
 }
 
-/* Of part i of n of the range, each size as likely as its double. */
-static int64_t draw_size(struct draw *d, int64_t lo, int64_t hi, size_t i,
-                         size_t n)
+/* Each size as likely as its double; from: the share of the range, in
+ * doublings, that is passed over at its lower end. */
+static int64_t draw_size(struct draw *d, int64_t lo, int64_t hi, double from)
 {
-    double u = ((double)i + (double)below(d, 1 << 30) / (1 << 30)) / (double)n;
+    double u = from + (1 - from) * (double)below(d, 1 << 30) / (1 << 30);
     double v = (double)lo * exp(u * log((double)hi / (double)lo));
 
     return lo > 0 && isfinite(v) ? (int64_t)v : lo;
@@ -436,18 +436,36 @@ static int draw_one(struct draw *d)
     return keep(d, &w);
 }
 
-static int draw_sizes(struct draw *d, size_t part)
+/* What a shape of any size may have of an axis. Numbers of a user's as a
+ * tolerance are for sums as long as those of the workloads: errors of honest
+ * kernels grow with sums, the numbers do not. */
+static int64_t longest(const struct draw *d, size_t axis)
+{
+    const struct ws__measure *m = d->m;
+    int64_t most = 1;
+
+    if (m->op->tolerance.kind == WS__TOL_AUTO)
+        return d->hi[axis];
+    for (size_t w = 0; w < m->nworkload; w++)
+        if (m->workload[w].axis[axis] > most)
+            most = m->workload[w].axis[axis];
+    return most < d->hi[axis] ? most : d->hi[axis];
+}
+
+/* Any size, each as likely as its double; the nth axis that may vary from the
+ * large third of its range. */
+static int draw_sizes(struct draw *d, size_t nth)
 {
     const struct ws__op *op = d->m->op;
     struct ws__workload w;
+    size_t n = 0;
 
     if (!draw_base(d, &w))
         return 0;
     for (size_t a = 0; a < op->naxis; a++)
         if (may_vary(&op->axis[a]))
             w.axis[a] =
-                draw_size(d, d->lo[a], d->hi[a], (part + a) % WS__HIDDEN_SIZES,
-                          WS__HIDDEN_SIZES);
+                draw_size(d, d->lo[a], longest(d, a), n++ == nth ? 2.0 / 3 : 0);
     return keep(d, &w);
 }
 
@@ -492,22 +510,6 @@ static int draw_tile(struct draw *d)
             w.axis[a] = v ? v : w.axis[a];
         }
     return keep(d, &w);
-}
-
-/* What a large shape may have of an axis. Numbers of a user's as a tolerance
- * are for sums as long as those of the workloads: errors of honest kernels grow
- * with sums, the numbers do not. */
-static int64_t longest(const struct draw *d, size_t axis)
-{
-    const struct ws__measure *m = d->m;
-    int64_t most = 1;
-
-    if (m->op->tolerance.kind == WS__TOL_AUTO)
-        return INT64_MAX;
-    for (size_t w = 0; w < m->nworkload; w++)
-        if (m->workload[w].axis[axis] > most)
-            most = m->workload[w].axis[axis];
-    return most;
 }
 
 /* One axis becomes as long as the limit allows, less a few for the sake of its
