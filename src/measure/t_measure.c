@@ -596,6 +596,54 @@ static void inner_grows(void **state)
     once_end(&o);
 }
 
+/* Works in the first launch of a sample only; or takes a little longer there,
+ * as any kernel does. */
+static double first_ns;
+
+static void works_once(struct t_script *s, struct ws__device *d,
+                       const struct ws__dev_batch *b, struct ws__dev_sample *x,
+                       size_t n)
+{
+    (void)s;
+    (void)d;
+    for (size_t i = 0; i < n; i++)
+        x[i].ns = (first_ns + 800.0 * (b->inner - 1)) / b->inner;
+}
+
+static void first_launch_of_a_sample(void **state)
+{
+    static const struct ws__measure_opts few = {.builders = 1,
+                                                .cache = WS__CACHE_WARM,
+                                                .seed = 7,
+                                                .few_gates = true};
+    static const struct {
+        double first;
+        bool few;
+        enum ws__verdict verdict;
+    } c[] = {{5000, false, WS__V_CHEAT},
+             {1500, false, WS__V_OK},
+             {5000, true, WS__V_OK}};
+    struct ws__question q = t_question(1, 0, 0);
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(c); i++) {
+        struct once o;
+
+        reset(NULL);
+        first_ns = c[i].first;
+        t_script.after_run = works_once;
+        once_begin(&o, GOOD);
+        if (c[i].few)
+            assert_int_equal(t_measure_open(o.c, &few, &o.m), 0);
+        once_ask(&o, &q);
+        assert_int_equal(o.t[0].verdict, c[i].verdict);
+        assert_true(o.t[0].inner > 1);
+        if (c[i].verdict == WS__V_CHEAT)
+            T_ASSERT_HAS(o.t[0].reason, "us alone");
+        once_end(&o);
+    }
+}
+
 /* Times that never settle, those of the first of a pair at least. */
 static void jitter(struct t_script *s, struct ws__device *d,
                    const struct ws__dev_batch *b, struct ws__dev_sample *x,
@@ -1522,6 +1570,7 @@ int main(void)
         cmocka_unit_test_setup(pair_with_a_bad_one, reset),
         cmocka_unit_test_setup(slow_ones_stop_early, reset),
         cmocka_unit_test_setup(inner_grows, reset),
+        cmocka_unit_test_setup(first_launch_of_a_sample, reset),
         cmocka_unit_test_setup(noise_takes_more, reset),
         cmocka_unit_test_setup(budget_ends_sampling, reset),
         cmocka_unit_test_setup(long_ones_are_few, reset),

@@ -244,8 +244,22 @@ static void own_shapes(void **state)
         assert_int_equal(h->n, 1);
         assert_true(h->cost[0] > (double)(1 << 24));
     }
+    /* Small ones of the large third of the range, where there are such. */
+    c->op.axis[0].hi = 1 << 15;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        assert_int_equal(ws__hidden_own(&m, &who, seed, WS__HIDDEN_SIZE, h), 0);
+        assert_int_equal(h->n, 1);
+        assert_in_range(h->shape[0].axis[0], 1 << 10, 1 << 15);
+        assert_true(h->cost[0] <= (double)(1 << 18));
+    }
+    c->op.axis[0].hi = 1 << 24;
     /* Numbers for a tolerance are for sums as long as those asked for. */
     c->op.tolerance.kind = WS__TOL_EXPLICIT;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        assert_int_equal(ws__hidden_own(&m, &who, seed, WS__HIDDEN_SIZE, h), 0);
+        assert_int_equal(h->n, 1);
+        assert_in_range(h->shape[0].axis[0], 1, 4096);
+    }
     assert_int_equal(ws__hidden_own(&m, &who, 1, WS__HIDDEN_LARGE, h), 0);
     assert_int_equal(h->n, 1);
     assert_in_range(h->shape[0].axis[0], 4096 - 63, 4096);
@@ -255,7 +269,7 @@ static void own_shapes(void **state)
     c->kernel.nconstraint = 1;
     c->kernel.range_lo[0] = 33;
     c->kernel.range_hi[0] = 200;
-    for (int kind = 0; kind <= WS__HIDDEN_LARGE; kind++) {
+    for (int kind = 0; kind <= WS__HIDDEN_SIZE; kind++) {
         assert_int_equal(ws__hidden_own(&m, &who, 5, (enum ws__hidden_kind)kind,
                                         h),
                          0);

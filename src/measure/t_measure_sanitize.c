@@ -48,6 +48,8 @@ static const struct log {
     {"=========\n========= \n" CLEAN, 0, ""},
     {"========= ERROR SUMMARY: 0 errors\n========= ERROR SUMMARY: 5 errors\n",
      5, ""},
+    {"========= ERROR SUMMARY: 5 errors\n========= ERROR SUMMARY: 0 errors\n",
+     5, ""},
 };
 
 static void logs_are_read(void **state)

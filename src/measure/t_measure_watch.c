@@ -89,6 +89,24 @@ static void judged(void **state)
     }
 }
 
+/* Those of a processor can be told by their addresses, so all are watched. */
+static void which_sets(void **state)
+{
+    (void)state;
+    for (int gpu = 0; gpu < 2; gpu++) {
+        struct once o;
+
+        reset(NULL);
+        t_script.watch = true;
+        t_script.not_cpu = gpu;
+        once_begin(&o, GOOD);
+        ask(&o, WS__NORMAL);
+        assert_int_equal(o.t[0].verdict, WS__V_OK);
+        assert_int_equal(t_script.watches, gpu ? 1 : WS__SETS);
+        once_end(&o);
+    }
+}
+
 /* As in any launch: a crash must come twice, a hang once. */
 static void failures(void **state)
 {
@@ -157,11 +175,31 @@ static void degenerate(void **state)
     once_end(&o);
 }
 
+/* Nor does a result of few elements say anything: a coin falls alike twice. */
+static void few_elements(void **state)
+{
+    struct ws__question q = t_question(1, 0, 0);
+
+    (void)state;
+    for (int64_t n = 15; n <= 16; n++) {
+        struct once o;
+
+        reset(NULL);
+        once_begin(&o, GOOD);
+        o.c->workload[0].axis[0] = n;
+        assert_int_equal(t_measure_open(o.c, NULL, &o.m), 0);
+        t_reference_flat = 1;
+        assert_int_equal(t_answer(o.m, &q, o.t), n < 16 ? 0 : WS_EREFERENCE);
+        once_end(&o);
+    }
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup(f, reset)
     const struct CMUnitTest tests[] = {
-        T(when), T(judged), T(failures), T(constants), T(degenerate),
+        T(when),      T(judged),     T(which_sets),   T(failures),
+        T(constants), T(degenerate), T(few_elements),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,6 +187,45 @@ static void damage_is_refused_with_its_place(void **state)
     ws_ctx_free(ctx);
 }
 
+/* What no device has would make every time too fast, or none. */
+static void unlikely_ceilings_are_damage(void **state)
+{
+    static const struct {
+        enum ws__ceiling_of c;
+        double lo, hi;
+        bool taken;
+    } c[] = {{WS__ROOF_COPY, 1e9, 1e13, true},
+             {WS__ROOF_COPY, 1e3, 1e13, false},
+             {WS__ROOF_COPY, 1e9, 1.5e308, false},
+             {WS__ROOF_LAUNCH, 200, 9000, true},
+             {WS__ROOF_LAUNCH, 1e-9, 9000, false},
+             {WS__ROOF_LAUNCH, 200, 1e12, false}};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__identity id = id_of("590");
+    char why[512];
+    bool found;
+
+    (void)state;
+    for (size_t i = 0; i < WS_COUNT(c); i++) {
+        struct ws__roof out, in = roof_of(&id);
+        int rc;
+
+        in.ceiling[c[i].c] = (struct ws__ceiling){.known = true,
+                                                  .value = c[i].lo,
+                                                  .from = WS__ROOF_MEASURED,
+                                                  .lo = c[i].lo,
+                                                  .hi = c[i].hi,
+                                                  .nsample = 25};
+        assert_int_equal(ws__roof_save(ctx, dir, &id, &in), 0);
+        rc = ws__roof_load(ctx, dir, &id, &out, &found, why);
+        assert_int_equal(rc, c[i].taken ? 0 : WS_ESPEC);
+        if (!c[i].taken)
+            assert_non_null(
+                strstr(ws_ctx_error(ctx)->message, "no device has a"));
+    }
+    ws_ctx_free(ctx);
+}
+
 /* ---- operations of files fail -------------------------------------------- */
 
 static int left; /* until the one that fails; below 0: none */
@@ -277,6 +316,7 @@ int main(void)
         cmocka_unit_test(what_is_kept_comes_back),
         cmocka_unit_test(other_drivers_are_not_used),
         cmocka_unit_test(damage_is_refused_with_its_place),
+        cmocka_unit_test(unlikely_ceilings_are_damage),
         cmocka_unit_test(failures_of_files_are_told),
     };
 
