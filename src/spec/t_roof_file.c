@@ -202,7 +202,7 @@ static void unlikely_ceilings_are_damage(void **state)
              {WS__ROOF_LAUNCH, 200, 1e12, false}};
     struct ws_ctx *ctx = t_ctx(NULL);
     struct ws__identity id = id_of("590");
-    char why[512];
+    char *path = ws__roof_path(ctx, dir, &id), why[512];
     bool found;
 
     (void)state;
@@ -223,6 +223,8 @@ static void unlikely_ceilings_are_damage(void **state)
             assert_non_null(
                 strstr(ws_ctx_error(ctx)->message, "no device has a"));
     }
+    unlink(path);
+    ws__free(ctx, path);
     ws_ctx_free(ctx);
 }
 
