@@ -565,8 +565,10 @@ static int measure_into(struct ws__meter *m,
     if (opts->progress)
         opts->progress(opts->user, c);
     rc = measure(m, c);
-    if (rc < 0)
+    if (rc < 0) { /* what came before may be too low */
+        memset(m->into, 0, sizeof(*m->into));
         rc = ws__meter_failed(m, rc);
+    }
     if (rc == 0)
         ws__meter_unload(m);
     if (m->into->known)

@@ -2,7 +2,7 @@
  * ceilings.h: measures what a device reaches at most (core/roof.h).
  *
  * Each ceiling is the best median among a few ways to run a kernel of ours
- * that does nothing but the one thing: move bytes, multiply and add. Before a
+ * that does nothing but the one thing: move bytes, multiply and add. Where a
  * way is timed its results are compared with what the processor computes; one
  * that is wrong is no ceiling. What a device has not, or what it does not
  * build or run, is not known, never 0, and there is a reason.

@@ -154,6 +154,12 @@ void ws__floor_make(const struct ws__instance *in, double bytes,
 /* ---- what no kernel undercuts -------------------------------------------
  */
 
+/* Of a ceiling that was slowed (power, heat) nobody knows how high it is. */
+static bool is_sure(const struct ws__ceiling *c)
+{
+    return c->known && !c->slowed;
+}
+
 /* The highest of some ceilings, in units of their rows a nanosecond. */
 static double highest(const struct ws__roof *r, const enum ws__ceiling_of *of,
                       size_t n)
@@ -163,7 +169,7 @@ static double highest(const struct ws__roof *r, const enum ws__ceiling_of *of,
     for (size_t i = 0; i < n; i++) {
         const struct ws__ceiling *c = &r->ceiling[of[i]];
 
-        if (c->known)
+        if (is_sure(c))
             best = fmax(best, fmax(c->value, c->hi) / 1e9);
     }
     return best;
@@ -199,15 +205,41 @@ static double least_bytes_ns(const struct ws__instance *in, double bytes,
     return ns;
 }
 
+static bool has_bytes(const struct ws__instance *in)
+{
+    for (size_t i = 0; i < in->op->ntensor; i++)
+        if (ws__dtype_bytes(in->shape[i].dtype) == 1)
+            return true;
+    return false;
+}
+
+/* Operations a nanosecond of the fastest units that there may be; 0: a unit
+ * that was not measured may be faster. */
+static double fastest_unit(const struct ws__instance *in,
+                           const struct ws__roof *roof, bool cpu)
+{
+    static const enum ws__ceiling_of all[] = {
+        WS__ROOF_FP32,        WS__ROOF_FP64,        WS__ROOF_TENSOR_FP16,
+        WS__ROOF_TENSOR_BF16, WS__ROOF_TENSOR_TF32, WS__ROOF_TENSOR_FP8,
+        WS__ROOF_TENSOR_INT8};
+    const struct ws__ceiling *c = roof->ceiling;
+    bool bytes = has_bytes(in);
+
+    if (!cpu && !is_sure(&c[WS__ROOF_TENSOR_FP16]) &&
+        !is_sure(&c[WS__ROOF_TENSOR_BF16]))
+        return 0;
+    if (!cpu && bytes &&
+        (!is_sure(&c[WS__ROOF_TENSOR_FP8]) ||
+         !is_sure(&c[WS__ROOF_TENSOR_INT8])))
+        return 0;
+    return highest(roof, all, WS_COUNT(all) - (bytes ? 0 : 2));
+}
+
 double ws__floor_limit(const struct ws__instance *in, double bytes,
                        const struct ws__roof *roof, enum ws__cache_mode cache,
                        bool cpu)
 {
-    static const enum ws__ceiling_of unit[] = {WS__ROOF_FP32, WS__ROOF_FP64,
-                                               WS__ROOF_TENSOR_FP16,
-                                               WS__ROOF_TENSOR_BF16,
-                                               WS__ROOF_TENSOR_TF32};
-    double rate = highest(roof, unit, WS_COUNT(unit));
+    double rate = fastest_unit(in, roof, cpu);
     double ns = least_bytes_ns(in, bytes, roof, cache, cpu);
 
     if (rate > 0)

@@ -35,8 +35,10 @@ bool ws__floor_wants_tensor(const struct ws__instance *in);
  * The time in ns that no kernel undercuts, whatever it is made of; 0: nothing
  * is known. A floor is what a good kernel is held against; this one decides
  * whether a time can be believed, so every doubt counts for the kernel: the
- * fastest memory, the fastest float units of at least 16 bits, the upper ends
- * of their intervals, and no outputs that may stay in the cache. Processors
+ * fastest memory, the fastest units (those of 8 bits for ops that have such
+ * tensors), the upper ends of their intervals, and no outputs that may stay in
+ * the cache. A ceiling that was slowed is not known, and where matrix units of
+ * a GPU are not known, operations decide nothing. Processors
  * have nearer caches than the last one, and what they reach varies with other
  * programs: what fits into it costs nothing there, and the rest half.
  */

@@ -57,6 +57,7 @@ struct ws__roof {
     char device[128];     /* as its driver names it, or a data sheet's */
     struct ws__hash hash; /* of the identity that was measured; zero: none */
     uint64_t measured_ns; /* when (UTC); 0: not measured */
+    bool quick;           /* in a hurry: some may be 15% too low */
 };
 
 /* What ceilings belong to: device, driver and compiler, not the version of the

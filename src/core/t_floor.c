@@ -169,6 +169,38 @@ static void limits(void **state)
              4000));
 }
 
+/* A unit that nobody measured may be faster than all that are known. */
+static void limits_of_unknown_units(void **state)
+{
+    struct world w;
+
+    (void)state;
+    make(&w, WS__DT_F16);
+    w.op.tensor[2].role = WS__OUTPUT;
+    assert_true(
+        near(ws__floor_limit(&w.in, 0, &w.roof, WS__CACHE_COLD, false), 4000));
+    w.roof.ceiling[WS__ROOF_TENSOR_FP16].slowed = 1;
+    assert_true(ws__floor_limit(&w.in, 0, &w.roof, WS__CACHE_COLD, false) == 0);
+    w.roof.ceiling[WS__ROOF_TENSOR_FP16].known = false;
+    assert_true(ws__floor_limit(&w.in, 0, &w.roof, WS__CACHE_COLD, false) == 0);
+    assert_true(near(ws__floor_limit(&w.in, 0, &w.roof, WS__CACHE_COLD, true),
+                     20000)); /* a processor has no others */
+    make(&w, WS__DT_F16);
+    w.in.shape[0].dtype = WS__DT_F8E4M3;
+    assert_true(ws__floor_limit(&w.in, 0, &w.roof, WS__CACHE_COLD, false) == 0);
+    set_roof(&w.roof, WS__ROOF_TENSOR_FP8, 1000e12);
+    set_roof(&w.roof, WS__ROOF_TENSOR_INT8, 800e12);
+    assert_true(
+        near(ws__floor_limit(&w.in, 0, &w.roof, WS__CACHE_COLD, false), 2000));
+    /* What was slowed is not known, of memory, too. */
+    make(&w, WS__DT_F16);
+    w.in.flops = 0;
+    w.op.tensor[2].role = WS__OUTPUT;
+    w.roof.ceiling[WS__ROOF_COPY].slowed = 1;
+    assert_true(ws__floor_limit(&w.in, 6e6, &w.roof, WS__CACHE_COLD, false) ==
+                0);
+}
+
 static void limits_of_processors(void **state)
 {
     struct world w;
@@ -209,6 +241,7 @@ int main(void)
         cmocka_unit_test(floors),     cmocka_unit_test(warm_floors),
         cmocka_unit_test(directions), cmocka_unit_test(doubles),
         cmocka_unit_test(limits),     cmocka_unit_test(limits_of_processors),
+        cmocka_unit_test(limits_of_unknown_units),
         cmocka_unit_test(no_limits),
     };
 

@@ -43,6 +43,7 @@ int ws__plan_roof(struct ws_ctx *ctx, const struct ws__identity *id,
     snprintf(out->device, sizeof(out->device), "%s", measured.device);
     out->hash = measured.hash;
     out->measured_ns = measured.measured_ns;
+    out->quick = measured.quick;
     if (measured.cache_bytes > 0)
         out->cache_bytes = measured.cache_bytes;
     return 0;
@@ -68,31 +69,22 @@ static void progress(void *user, enum ws__ceiling_of c)
         o->progress(o->user, ws__roof_key(c));
 }
 
-/* Devices that are for tests stand for no hardware: nobody waits for them. */
-static int take_turn(struct work *w, struct ws__turn *turn)
-{
-    const struct ws__device_ops *ops = ws__device_find(w->info->id.family);
-
-    *turn = WS__TURN_NONE;
-    if (ops && !ops->by_name)
-        ws__turn_open(w->ctx, w->ctx->turn_dir,
-                      w->info->place[0] ? w->info->place : w->info->name, turn);
-    return ws__turn_take(w->ctx, turn);
-}
-
 static int measure(struct work *w)
 {
     const struct ws__ceilings_opts mo = {.quick = w->o.quick != 0,
                                          .progress = progress,
                                          .user = &w->o};
     struct ws__turn turn;
-    int rc = take_turn(w, &turn);
+    int rc;
 
+    ws__device_turn(w->ctx, w->info, &turn);
+    rc = ws__turn_take(w->ctx, &turn);
     if (rc == 0)
         rc = ws__ceilings_measure(w->ctx, w->dev, &mo, &w->roof, &w->why);
     ws__turn_close(&turn);
     WS_TRY(rc);
     w->roof.measured_ns = ws__wall_ns();
+    w->roof.quick = mo.quick;
     return w->dir ? ws__roof_save(w->ctx, w->dir, &w->info->id, &w->roof) : 0;
 }
 

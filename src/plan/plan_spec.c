@@ -8,6 +8,7 @@
 
 #include "base/fs.h"
 #include "plan/plan_roof.h"
+#include "profile/profile.h"
 #include "wsrt_format.h"
 #include "base/banned.h"
 
@@ -309,7 +310,10 @@ static int roof_of(struct ws_ctx *ctx, const struct ws__identity *id,
 {
     char why[512];
 
-    return ws__plan_roof(ctx, id, out, why);
+    WS_TRY(ws__plan_roof(ctx, id, out, why));
+    if (out->quick) /* too rough to tell what is too fast */
+        ws__roof_of_sheet(id, out);
+    return 0;
 }
 
 int ws__plan_measure_opts(struct ws_spec *spec, const char *cache,

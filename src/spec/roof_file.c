@@ -15,7 +15,7 @@
 #define FILE_MAX_BYTES 65536
 #define KEYS                                                                   \
     "format version device driver compiler hash measured_ns cache_bytes "      \
-    "ceilings"
+    "ceilings quick"
 #define CEILING_KEYS                                                           \
     "value lo hi unit samples mhz slowed sustained sustained_mhz "             \
     "sustained_slowed"
@@ -85,6 +85,8 @@ static void put_roof(struct ws__buf *b, const struct ws__identity *id,
     put_text(b, "hash", hex);
     ws__buf_printf(b, "  \"measured_ns\": %llu,\n  \"cache_bytes\": %.0f,\n",
                    (unsigned long long)r->measured_ns, r->cache_bytes);
+    if (r->quick)
+        ws__buf_puts(b, "  \"quick\": true,\n");
     ws__buf_puts(b, "  \"ceilings\": {");
     for (unsigned c = 0; c < WS__NROOF; c++) {
         if (!r->ceiling[c].known || r->ceiling[c].from != WS__ROOF_MEASURED)
@@ -231,6 +233,8 @@ static int read_head(struct ws_ctx *ctx, const struct ws__node *map,
     WS_TRY(ws__node_need(ctx, map, "measured_ns", "a roof", &n));
     WS_TRY(ws__node_int(ctx, n, "measured_ns", 0, INT64_MAX, &when));
     out->measured_ns = (uint64_t)when;
+    if ((n = ws__node_get(map, "quick")))
+        WS_TRY(ws__node_bool(ctx, n, "quick", &out->quick));
     WS_TRY(ws__node_need(ctx, map, "cache_bytes", "a roof", &n));
     return ws__node_float(ctx, n, "cache_bytes", &out->cache_bytes);
 }

@@ -48,10 +48,35 @@ check "with units" out_has "B/s"
 expect "the diagnosis takes it" 0 "$ws" profile rmsnorm --device opencl --workload batch_size=8,hidden_size=512 --json
 check "and says so" out_has '"bytes_from": "measured"'
 
+check "it is marked as measured in a hurry" grep -q '"quick": true' "$(files)"
+
+# What was measured in a hurry tells no time from one that is too fast; other
+# ceilings do: of units that are said to be thousands of times slower than here.
+slow() { # QUICK
+    python3 - "$(files)" "$1" <<'P'
+import json, sys
+d = json.load(open(sys.argv[1]))
+for unit in ("fp32", "fp64"):
+    d["ceilings"][unit].update(value=2e6, lo=2e6, hi=2e6)
+d.pop("quick", None)
+if sys.argv[2] == "quick":
+    d["quick"] = True
+json.dump(d, open(sys.argv[1], "w"))
+P
+}
+cp "$(files)" "$tmp/kept"
+slow quick
+expect "a hurried ceiling decides nothing" 0 "$ws" check gemm --device opencl --workload M=64,N=64,K=64,T=float32 --all-gates
+slow no
+expect "another one does" 1 "$ws" check gemm --device opencl --workload M=64,N=64,K=64,T=float32 --all-gates
+check "the time is too fast" out_has "verdict: too_fast"
+check "and what may be wrong is said" out_has "measure them again"
+cp "$tmp/kept" "$(files)"
+
 file=$(files)
 sed -i 's/"lo": [0-9.e+]*/"lo": 1e30/' "$file"
 expect "a damaged file is refused" 2 "$ws" roof --device opencl --show
-check "with its place" err_has "$(basename "$file"):11"
+check "with its place" err_has "$(basename "$file"):12"
 check "and what to do" err_has "makes it again"
 other=$(dirname "$file")/$(basename "$file" | sed 's/-[0-9a-f]\{16\}\.json/-0123456789abcdef.json/')
 mv "$file" "$other"
