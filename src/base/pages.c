@@ -139,7 +139,7 @@ int ws__watch_begin(struct ws_ctx *ctx, const struct ws__watched *list,
         sigaction(SIGSEGV, &watch.before, NULL);
     }
     atomic_flag_clear(&watch.taken);
-    return ws__fail(ctx, WS_EDEVICE, "cannot watch memory: %s", strerror(bad));
+    return ws__fail(ctx, WS_ENOTSUP, "cannot watch memory: %s", strerror(bad));
 }
 
 int ws__watch_end(struct ws_ctx *ctx, struct ws__intrusion *out)

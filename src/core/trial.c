@@ -95,6 +95,7 @@ void ws__trial_clear(struct ws_ctx *ctx, struct ws__trial *t)
 {
     ws__free(ctx, t->reason);
     ws__free(ctx, t->counters);
+    ws__free(ctx, t->elsewhere);
     ws__free(ctx, t->sample_ns);
     memset(t, 0, sizeof(*t));
 }
@@ -105,6 +106,7 @@ int ws__trial_copy(struct ws_ctx *ctx, const struct ws__trial *from,
     *to = *from;
     to->reason = NULL;
     to->counters = NULL;
+    to->elsewhere = NULL; /* for who asked alone */
     to->sample_ns = NULL;
     if (from->counters && !(to->counters = ws__strdup(ctx, from->counters)))
         goto fail;

@@ -156,6 +156,8 @@ struct ws__trial {
     /* Why a gate is absent: texts that last, NULL where it was not asked for.
      * Told, not kept. */
     const char *absent[WS__NGATE];
+    char *elsewhere; /* the workload of a hidden shape that it failed on, as on
+                        a command line; NULL: none. Told, not kept */
     struct ws__hash candidate_hash, workload_hash;
     uint64_t id; /* store's number, 0 before */
 };

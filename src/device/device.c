@@ -241,6 +241,17 @@ void ws__device_close(struct ws__device *d)
     memset(d, 0, sizeof(*d));
 }
 
+void ws__device_turn(struct ws_ctx *ctx, const struct ws__device_info *info,
+                     struct ws__turn *turn)
+{
+    const struct ws__device_ops *ops = ws__device_find(info->id.family);
+
+    *turn = WS__TURN_NONE;
+    if (ops && !ops->by_name)
+        ws__turn_open(ctx, ctx->turn_dir,
+                      info->place[0] ? info->place : info->name, turn);
+}
+
 void ws__slow_text(uint32_t slowed, char out[32])
 {
     static const char *const name[] = {"power", "thermal", "hardware"};

@@ -19,6 +19,7 @@
 #ifndef WS_DEVICE_H
 #define WS_DEVICE_H
 
+#include "base/turn.h"
 #include "core/trial.h"
 
 #define WS__DEVICE_ABI 1u
@@ -305,6 +306,10 @@ struct ws__device {
 int ws__device_open(struct ws_ctx *ctx, const char *name,
                     struct ws__device *out);
 void ws__device_close(struct ws__device *d);
+/* Who uses this hardware takes turns with other processes (base/turn.h). Those
+ * for tests stand for no hardware: *turn is none then. */
+void ws__device_turn(struct ws_ctx *ctx, const struct ws__device_info *info,
+                     struct ws__turn *turn);
 /* "power, thermal" of WS__SLOW_* bits; "" of none. */
 void ws__slow_text(uint32_t slowed, char out[32]);
 /* What its clock says. */

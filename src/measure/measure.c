@@ -155,16 +155,11 @@ void ws__measure_lose(struct ws__measure *m)
     ws__measure_forget_modules(m);
 }
 
-/* Devices that are for tests stand for no hardware; on a processor the outer
- * session has the turn. */
+/* On a processor the outer session has the turn. */
 static void open_turn(struct ws__measure *m)
 {
-    const struct ws__device_ops *ops = ws__device_find(m->info.id.family);
-
-    if (ops && !ops->by_name && !(m->opts.inner && m->info.id.is_cpu))
-        ws__turn_open(m->ctx, m->ctx->turn_dir,
-                      m->info.place[0] ? m->info.place : m->info.name,
-                      &m->turn);
+    if (!(m->opts.inner && m->info.id.is_cpu))
+        ws__device_turn(m->ctx, &m->info, &m->turn);
 }
 
 /* Where building and the reference use the processors that are measured, a
@@ -932,6 +927,22 @@ int ws__measure_admit(struct ws__measure *m)
     return 0;
 }
 
+/* What a session that times uses beside the device itself. */
+static int find_helpers(struct ws__measure *m)
+{
+    if (!strcmp(m->info.id.family, "cuda"))
+        WS_TRY(ws__find_program(m->ctx, m->ctx->tools, "compute-sanitizer",
+                                &m->sanitizer));
+    if (m->opts.counters)
+        m->ncounter = m->opts.counters(&m->info, m->counter, m->counter_key);
+    if (m->opts.counters && !m->ncounter)
+        ws__log(m->ctx, WS_LOG_WARN,
+                "no counters are kept: none are known of this device");
+    return m->opts.roof && !m->dev.ops->ordered
+               ? m->opts.roof(m->ctx, &m->info.id, &m->roof)
+               : 0;
+}
+
 static int start(struct ws__measure *m)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -962,16 +973,8 @@ static int start(struct ws__measure *m)
         WS_TRY(ws__refkernel_cache(m->ctx, &m->cache_dir));
     WS_TRY(open_once(m));
     seal_protocol(m);
-    if (!strcmp(m->info.id.family, "cuda") && !m->opts.inner)
-        WS_TRY(ws__find_program(m->ctx, m->ctx->tools, "compute-sanitizer",
-                                &m->sanitizer));
-    if (m->opts.counters)
-        m->ncounter = m->opts.counters(&m->info, m->counter, m->counter_key);
-    if (m->opts.counters && !m->ncounter && !m->opts.inner)
-        ws__log(m->ctx, WS_LOG_WARN,
-                "no counters are kept: none are known of this device");
-    if (m->opts.roof && !m->dev.ops->ordered)
-        WS_TRY(m->opts.roof(m->ctx, &m->info.id, &m->roof));
+    if (!m->opts.inner)
+        WS_TRY(find_helpers(m));
     if (!m->device_name) { /* the default may change; this one stays */
         m->device_name = ws__strdup(m->ctx, m->info.name);
         if (!m->device_name)

@@ -92,28 +92,51 @@ static int build(struct ws__measure *m)
     return m->dev.ops->alloc(m->dev.self, BYTES, 0, 0, &d->buffer);
 }
 
-/* 1: there is a module; 0: none can be had; negative: the device is lost. */
-static int ready(struct ws__measure *m)
+#define LOST 3 /* times, before nobody tries any more */
+
+static int make(struct ws__measure *m)
+{
+    struct ws__dirt *d = &m->dirt;
+    struct ws__dirt fresh = {.gen = m->gen, .skip = d->skip, .lost = d->lost};
+
+    *d = fresh;
+    return build(m);
+}
+
+/* The candidate that ran before may have broken the device, or it is busy. */
+static void note_lost(struct ws__measure *m, struct ws__hash candidate)
+{
+    struct ws__dirt *d = &m->dirt;
+
+    d->skip = candidate;
+    d->none = ++d->lost >= LOST;
+    ws__log(m->ctx, WS_LOG_WARN, "local memory is not filled for %s: %s",
+            d->none ? "any candidate more" : "one candidate",
+            m->ctx->err.message);
+}
+
+/* 1: there is a module; 0: none can be had, or not for this candidate;
+ * negative: the device is lost. */
+static int ready(struct ws__measure *m, struct ws__hash candidate)
 {
     struct ws__dirt *d = &m->dirt;
     enum ws__dialect dialect;
     int rc;
 
     if (m->info.id.shared_bytes < 4 * THREADS || m->ordered ||
-        !text_of(m, &dialect) || d->none)
+        !text_of(m, &dialect) || d->none ||
+        (d->lost && ws__hash_eq(d->skip, candidate)))
         return 0;
     if (d->buffer && d->gen == m->gen)
         return 1;
-    memset(d, 0, sizeof(*d));
-    d->gen = m->gen;
-    rc = build(m);
+    rc = make(m);
     if (rc >= 0)
         return 1;
-    if (rc == WS_ENOMEM || rc == WS_ECANCEL)
+    if (ws__measure_kills(rc) && rc != WS_ECANCEL)
+        note_lost(m, candidate);
+    if (rc == WS_ENOMEM || ws__measure_kills(rc))
         return rc;
-    d->none = true; /* what is asked again after a lost device goes without */
-    if (ws__measure_kills(rc))
-        return rc;
+    d->none = true;
     ws__log(m->ctx, WS_LOG_DEBUG, "local memory cannot be filled: %s",
             m->ctx->err.message);
     return 0;
@@ -141,13 +164,13 @@ static void bind(const struct ws__measure *m, struct ws__dev_launch *l,
     l->narg = 3;
 }
 
-int ws__measure_dirty(struct ws__measure *m)
+int ws__measure_dirty(struct ws__measure *m, struct ws__hash candidate)
 {
     struct ws__dev_arg arg[3];
     struct ws__dev_launch launch;
     struct ws__dev_seq seq = {.launch = &launch, .nlaunch = 1};
     struct ws__dev_sample sample;
-    int rc = ready(m);
+    int rc = ready(m, candidate);
 
     if (rc <= 0)
         return rc;

@@ -183,6 +183,9 @@ struct ws__dirt {
     uint32_t module, buffer;
     unsigned gen;
     bool none; /* the device cannot have it */
+    /* The device was lost while it was made: this candidate goes without. */
+    struct ws__hash skip;
+    uint32_t lost; /* how often that was */
     struct ws__plan_launch hint;
 };
 
@@ -540,7 +543,7 @@ void ws__measure_kind(const struct ws__measure *m, const struct ws__subject *s,
 
 /* measure_dirt.c: fills the local memory of every unit with NaN, if the device
  * can. Negative: the device failed, or the run is to stop. */
-int ws__measure_dirty(struct ws__measure *m);
+int ws__measure_dirty(struct ws__measure *m, struct ws__hash candidate);
 
 /* measure_state.c */
 /* Does a candidate keep something between launches? CHEAT if so. After

@@ -29,8 +29,8 @@
 #define DRAWS 3
 
 struct proven {
-    uint32_t kernel, workload; /* of its element types it was proven */
-    struct ws__config config;
+    struct ws__candidate candidate;
+    uint32_t workload; /* of its element types it was proven */
     enum ws__verdict verdict;
     char *reason; /* NULL: OK */
     uint32_t gates;
@@ -124,8 +124,7 @@ static struct proven *find(const struct ws__measure *m,
     const struct ws__proof *p = m->proof;
 
     for (size_t i = 0; i < p->n; i++)
-        if (p->list[i].kernel == t->candidate.kernel &&
-            ws__config_eq(&p->list[i].config, &t->candidate.config) &&
+        if (ws__candidate_eq(&p->list[i].candidate, &t->candidate) &&
             ws__measure_same_types(m, p->list[i].workload, t->workload))
             return &p->list[i];
     return NULL;
@@ -137,7 +136,7 @@ static struct proven *find(const struct ws__measure *m,
 /* Why it is not right there goes into the trial, with the words before. */
 static int blame(struct ws__measure *m, struct ws__subject *s,
                  const struct ws__workload *w, const struct ws__trial *t,
-                 const char *words)
+                 bool elsewhere, const char *words)
 {
     struct ws__buf b;
     int rc;
@@ -150,6 +149,11 @@ static int blame(struct ws__measure *m, struct ws__subject *s,
         rc = ws__trial_set_reason(m->ctx, s->t, "%s (%s): %s", words,
                                   b.data ? b.data : "",
                                   t->reason ? t->reason : "");
+    if (!rc && elsewhere && b.data) {
+        ws__free(m->ctx, s->t->elsewhere);
+        s->t->elsewhere = ws__strdup(m->ctx, b.data);
+        rc = s->t->elsewhere ? 0 : WS_ENOMEM;
+    }
     ws__buf_free(&b);
     return rc;
 }
@@ -172,7 +176,7 @@ static int run_on(struct ws__measure *m, struct ws__subject *s, size_t at,
     rc = ws__measure_answer(p->m, &q, &t);
     p->m->family = WS__FAMILY_PLAIN;
     if (rc >= 0 && t.verdict != WS__V_OK)
-        rc = blame(m, s, &p->workload[at], &t, words);
+        rc = blame(m, s, &p->workload[at], &t, f == WS__FAMILY_PLAIN, words);
     ws__trial_clear(m->ctx, &t);
     return rc;
 }
@@ -394,9 +398,8 @@ static int keep(struct ws__measure *m, const struct ws__subject *s)
     }
     x = &p->list[p->n];
     memset(x, 0, sizeof(*x));
-    x->kernel = s->t->candidate.kernel;
+    x->candidate = s->t->candidate;
     x->workload = s->t->workload;
-    x->config = s->t->candidate.config;
     x->verdict = s->t->verdict;
     x->gates = s->t->gates;
     for (size_t i = 0; i < WS_COUNT(ours); i++)

@@ -373,7 +373,7 @@ static int watch_each(struct ws__measure *m, const bool *again)
     return rc;
 }
 
-/* Those that cannot be watched are put aside; the others are left last. */
+/* Waits for the tools; who found something in company is asked alone. */
 static int finish(struct ws__measure *m)
 {
     struct ws__sanitizing *z = m->sanitizing;
@@ -472,6 +472,14 @@ static int add(struct ws__measure *m, const struct ws__candidate *c,
     return 0;
 }
 
+/* Those that were added last, and that no tool has begun with. */
+static void drop(struct ws__sanitizing *z)
+{
+    for (size_t i = z->running; i < z->n; i++)
+        ws__problem_free(z->item[i].problem);
+    z->n = z->running;
+}
+
 int ws__sanitize_announce(struct ws__measure *m, const struct ws__question *q,
                           size_t n)
 {
@@ -499,6 +507,7 @@ int ws__sanitize_announce(struct ws__measure *m, const struct ws__question *q,
 int ws__sanitize_start(struct ws__measure *m, const struct ws__subject *s)
 {
     struct ws__sanitizing *z;
+    int rc;
 
     if (!ws__measure_can_sanitize(m))
         return 0;
@@ -509,19 +518,22 @@ int ws__sanitize_start(struct ws__measure *m, const struct ws__subject *s)
     WS_TRY(ws__sanitize_wait(m));
     z->start_ns = ws__now_ns();
     z->running = z->n;
-    WS_TRY(add(m, &s->t->candidate, s->t->workload));
+    WS_TRY_DONE(add(m, &s->t->candidate, s->t->workload));
     for (size_t i = 0; i < z->nwish; i++)
-        WS_TRY(add(m, &z->wish[i], z->wish_workload[i]));
+        WS_TRY_DONE(add(m, &z->wish[i], z->wish_workload[i]));
     z->nwish = 0;
     if (z->n == z->running)
         return 0;
-    WS_TRY(make_folder(m, z));
+    WS_TRY_DONE(make_folder(m, z));
     z->active = true;
     for (size_t k = 0; k < NTOOL; k++) {
         prepare(m, &z->watch[k], k, z->running, z->n - z->running);
         begin_watch(&z->watch[k]);
     }
     return 0;
+done: /* nobody watches these: they are asked for again */
+    drop(z);
+    return rc;
 }
 
 /* --- the gate --------------------------------------------------------------

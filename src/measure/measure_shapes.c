@@ -88,6 +88,20 @@ static int64_t common_factor(int64_t a, int64_t b)
     return a;
 }
 
+/* Numbers of a user's as a tolerance are for sums as long as those of the
+ * workloads: errors of honest kernels grow with sums, the numbers do not. */
+static int64_t longest(const struct ws__measure *m, size_t axis, int64_t hi)
+{
+    int64_t most = 1;
+
+    if (m->op->tolerance.kind == WS__TOL_AUTO)
+        return hi;
+    for (size_t w = 0; w < m->nworkload; w++)
+        if (m->workload[w].axis[axis] > most)
+            most = m->workload[w].axis[axis];
+    return most < hi ? most : hi;
+}
+
 /* Those of the op, else the hull of the workloads; and those of the kernel. */
 static void find_ranges(struct draw *d)
 {
@@ -109,6 +123,7 @@ static void find_ranges(struct draw *d)
             if (is_base(d, &m->workload[w]))
                 d->factor[a] = common_factor(v, d->factor[a]);
         }
+        *hi = longest(m, a, *hi);
         if (d->who) {
             const struct ws__kernel *k = &m->kernel[d->who->kernel];
 
@@ -436,22 +451,6 @@ static int draw_one(struct draw *d)
     return keep(d, &w);
 }
 
-/* What a shape of any size may have of an axis. Numbers of a user's as a
- * tolerance are for sums as long as those of the workloads: errors of honest
- * kernels grow with sums, the numbers do not. */
-static int64_t longest(const struct draw *d, size_t axis)
-{
-    const struct ws__measure *m = d->m;
-    int64_t most = 1;
-
-    if (m->op->tolerance.kind == WS__TOL_AUTO)
-        return d->hi[axis];
-    for (size_t w = 0; w < m->nworkload; w++)
-        if (m->workload[w].axis[axis] > most)
-            most = m->workload[w].axis[axis];
-    return most < d->hi[axis] ? most : d->hi[axis];
-}
-
 /* Any size, each as likely as its double; the nth axis that may vary from the
  * large third of its range. */
 static int draw_sizes(struct draw *d, size_t nth)
@@ -465,7 +464,7 @@ static int draw_sizes(struct draw *d, size_t nth)
     for (size_t a = 0; a < op->naxis; a++)
         if (may_vary(&op->axis[a]))
             w.axis[a] =
-                draw_size(d, d->lo[a], longest(d, a), n++ == nth ? 2.0 / 3 : 0);
+                draw_size(d, d->lo[a], d->hi[a], n++ == nth ? 2.0 / 3 : 0);
     return keep(d, &w);
 }
 
@@ -528,8 +527,8 @@ static int draw_large(struct draw *d)
     if (rc < 0 || c <= 0)
         return rc == WS_ENOMEM ? rc : 0;
     v = (double)w.axis[a] * (d->limit / c) * 0.9;
-    v = fmin(v, (double)longest(d, a));
-    w.axis[a] = clamped(d, a, (int64_t)fmin(v, 1e15) - below(d, 64));
+    v = fmin(v, fmin((double)d->hi[a], 1e15));
+    w.axis[a] = clamped(d, a, (int64_t)v - below(d, 64));
     return keep(d, &w);
 }
 

@@ -455,9 +455,10 @@ static int verify(struct ws__measure *m, struct ws__bufs *b,
         return 0;
     }
     WS_TRY(ws__check_stop(m->ctx));
-    rc = ws__measure_dirty(m);
-    if (rc < 0) /* the first launch may have left the device broken */
+    rc = ws__measure_dirty(m, s->t->candidate_hash);
+    if (rc == WS_ECRASH) /* the first launch may have left the device broken */
         return ws__measure_blame(m, rc, s, 1, "after the first launch");
+    WS_TRY(rc); /* asked again without */
     ws__prog_make(m, b, s, second, m->problem, prog);
     rc = checked_launch(m, b, second, second_poison(b), prog, s, &r[1], &r[0],
                         "right at the first launch, wrong at the second: ");

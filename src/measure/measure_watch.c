@@ -69,6 +69,9 @@ static int blame_touch(struct ws__measure *m, const struct ws__bufs *b,
     if (!name)
         return judge(m, s, WS__V_WRONG, what[touch->kind], NULL,
                      "its buffers, where nothing may be mapped");
+    if (!before && touch->offset < (int64_t)bytes)
+        return judge(m, s, WS__V_CHEAT, what[touch->kind], NULL,
+                     "its buffers: one that this launch was not given");
     if (touch->offset != WS__TOUCH_NOWHERE)
         snprintf(where, sizeof(where), ", %llu bytes %s",
                  (unsigned long long)(before ? -touch->offset
@@ -88,7 +91,7 @@ static int run(struct ws__measure *m, const struct ws__bufs *b, size_t set,
         if (m->op->tensor[t].role == WS__INPUT &&
             ws__measure_in_buffer(m->op, t))
             input[n++] = b->tensor[set][t];
-    ws__measure_limit(m, ws__measure_launch_limit(m));
+    ws__measure_limit(m, (1 + n) * ws__measure_launch_limit(m));
     rc = m->dev.ops->watch(m->dev.self, seq, input, n, out);
     ws__measure_limit(m, 0);
     return rc;
@@ -129,7 +132,7 @@ int ws__measure_watch(struct ws__measure *m, struct ws__bufs *b,
     struct ws__prog *prog;
     int rc = 0;
 
-    if (!m->dev.ops->watch || m->opts.few_gates)
+    if (!m->dev.ops->watch || m->opts.few_gates || m->opts.below)
         return 0;
     prog = ws__alloc(m->ctx, 1, sizeof(*prog));
     if (!prog)

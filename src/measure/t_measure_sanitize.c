@@ -125,6 +125,15 @@ static int open_below(struct ws_ctx *ctx, const char *name,
     return t_device_open(ctx, name, out);
 }
 
+/* Those of a run that was killed. */
+static int forget_logs(void)
+{
+    char words[700];
+
+    snprintf(words, sizeof(words), "rm -rf '%s'/sanitizer-*", fake.dir);
+    return system(words);
+}
+
 static int begin(void **state)
 {
     ssize_t n = readlink("/proc/self/exe", fake.dir, sizeof(fake.dir) - 8);
@@ -133,6 +142,8 @@ static int begin(void **state)
     if (n <= 0)
         return -1;
     strcpy(fake.dir + n, ".cache");
+    if (forget_logs())
+        return -1;
     for (int i = 0; i < 4; i++) {
         fake.say[i] = CLEAN;
         fake.first[i] = NULL;

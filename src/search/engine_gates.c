@@ -176,13 +176,14 @@ int ws__finals_prove(struct finals *f, size_t n, int *stopped)
         return 0;
     while (changed) {
         size_t asked = 0;
-        int rc;
+        int rc = 0;
 
         changed = false;
         f->stopped = *stopped;
         if (!*stopped)
-            WS_TRY(ask_all(f, n, &asked));
-        rc = ws__finals_answer(f, asked);
+            rc = ask_all(f, n, &asked);
+        if (rc >= 0)
+            rc = ws__finals_answer(f, asked);
         ws__pending_clear(f->e, f->batch, asked);
         WS_TRY(rc);
         *stopped = f->stopped;

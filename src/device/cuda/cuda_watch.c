@@ -63,7 +63,7 @@ static int set_access(struct ws__cuda *d, const struct moves *x,
 {
     const cu_mem_access a = {CU__ON_DEVICE, d->device, access};
 
-    return ws__cuda_check(d, WS_EDEVICE,
+    return ws__cuda_check(d, WS_ENOTSUP,
                           d->api.MemSetAccess(m->range + x->page,
                                               piece_bytes(x, m), &a, 1),
                           "say who may use mapped memory");
@@ -78,13 +78,13 @@ static int map(struct ws__cuda *d, const struct moves *x, struct moved *m)
 
     if (e)
         m->range = 0;
-    WS_TRY(ws__cuda_check(d, WS_EDEVICE, e, "reserve addresses"));
+    WS_TRY(ws__cuda_check(d, WS_ENOTSUP, e, "reserve addresses"));
     e = d->api.MemCreate(&m->piece, bytes, &prop, 0);
     m->created = !e;
     WS_TRY(ws__cuda_check(d, WS_EDEVMEM, e, "take memory to be mapped"));
     e = d->api.MemMap(m->range + x->page, bytes, 0, m->piece, 0);
     m->mapped = !e;
-    WS_TRY(ws__cuda_check(d, WS_EDEVICE, e, "map memory"));
+    WS_TRY(ws__cuda_check(d, WS_ENOTSUP, e, "map memory"));
     return set_access(d, x, m, CU__READ_WRITE);
 }
 
@@ -127,7 +127,7 @@ static int move_all(struct ws__cuda *d, struct moves *x,
     const cu_mem_prop prop = plain(d);
     size_t page = 0;
 
-    WS_TRY(ws__cuda_check(d, WS_EDEVICE,
+    WS_TRY(ws__cuda_check(d, WS_ENOTSUP,
                           d->api.MemGetAllocationGranularity(&page, &prop,
                                                              CU__LEAST_PIECE),
                           "ask for the size of pages"));
@@ -146,7 +146,7 @@ static int move_all(struct ws__cuda *d, struct moves *x,
     return 0;
 }
 
-/* What the launches left, but for inputs, goes to where it is looked for. */
+/* What the launches left goes to where it is looked for. */
 static int copy_back(struct ws__cuda *d, const struct moves *x)
 {
     for (size_t i = 0; i < x->n; i++) {
