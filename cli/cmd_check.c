@@ -39,6 +39,8 @@ static json_t *to_json(const struct ws_check_result *r)
     cli_put(j, "device", cli_text(r->device));
     cli_put(j, "verdict", cli_text(r->verdict));
     cli_put(j, "reason", cli_text(r->reason));
+    cli_put(j, "elsewhere",
+            r->elsewhere[0] ? cli_text(r->elsewhere) : json_null());
     cli_put(j, "build_ns", json_integer((json_int_t)r->build_ns));
     cli_put(j, "input_seed", json_integer((json_int_t)r->input_seed));
     cli_put(j, "gates", cli_gates(r->gate));
@@ -89,25 +91,6 @@ static void print(const struct ws_check_result *r)
 /* --- how to see a failure again ---------------------------------------------
  */
 
-/* The workload on which a hidden gate failed, from its reason: "..., not on
- * another (N=3): ...". NULL: none did. *n: its length. */
-static const char *elsewhere(const struct ws_check_result *r, size_t *n)
-{
-    const char *end = NULL, *begin;
-
-    for (int i = 0; i < WS_GATES; i++)
-        if (!strcmp(r->gate[i].end, "failed") &&
-            (!strcmp(r->gate[i].name, "shapes") ||
-             !strcmp(r->gate[i].name, "values")))
-            end = strstr(r->reason, "): ");
-    if (!end)
-        return NULL;
-    for (begin = end; begin > r->reason && begin[-1] != '(';)
-        begin--;
-    *n = (size_t)(end - begin);
-    return begin;
-}
-
 /* Quoted where a shell would not take it as it is. */
 static void print_word(const char *word)
 {
@@ -142,22 +125,11 @@ static int replaced(const char *word)
     return !strcmp(word, "--all-gates") ? 1 : 0;
 }
 
-/* The same command for the shape that nobody asked for. Values of families are
- * tried by all gates alone. */
+/* The same command for the shape that nobody asked for. */
 static void print_again(const struct ws_check_result *r, int argc, char **argv)
 {
-    size_t n;
-    const char *w = elsewhere(r, &n);
-    char workload[sizeof(r->workload)];
-    bool values = false;
-
-    if (!w || n >= sizeof(workload))
+    if (!r->elsewhere[0])
         return;
-    memcpy(workload, w, n);
-    workload[n] = '\0';
-    for (int i = 0; i < WS_GATES; i++)
-        values |= !strcmp(r->gate[i].name, "values") &&
-                  !strcmp(r->gate[i].end, "failed");
     printf("to see it there:\n  wavesmith check");
     for (int i = 1; i < argc; i++) {
         int skip = replaced(argv[i]);
@@ -170,8 +142,8 @@ static void print_again(const struct ws_check_result *r, int argc, char **argv)
     printf(" --config");
     print_word(r->config);
     printf(" --workload");
-    print_word(workload);
-    puts(values ? " --all-gates" : "");
+    print_word(r->elsewhere);
+    putchar('\n');
 }
 
 static int run(struct cli *c, int argc, char **argv)

@@ -38,11 +38,11 @@ static void print_roof(const struct ws_profile *p)
     char when[32];
 
     if (p->roof_ns)
-        printf("ceilings: measured %s on %s; what was not is of a data sheet\n",
-               cli_when(p->roof_ns, when), p->roof);
+        printf("ceilings: measured %s on %s\n", cli_when(p->roof_ns, when),
+               p->roof);
     else
-        printf("ceilings: none was measured on this device ('wavesmith roof' "
-               "does)\n");
+        printf("ceilings: none was measured on this device with this driver "
+               "('wavesmith roof' does)\n");
 }
 
 static void print_bytes(const struct ws_profile *p)

@@ -477,8 +477,10 @@ struct ws_gate {
 
 struct ws_check_result {
     char kernel[128], config[1024], workload[512], device[128];
-    char verdict[16];  /* "ok", "wrong", "build", ... */
-    char reason[2048]; /* empty if ok */
+    char verdict[16];    /* "ok", "wrong", "build", ... */
+    char reason[2048];   /* empty if ok */
+    char elsewhere[512]; /* a hidden shape that it is wrong on, as a workload;
+                            else empty */
     /* valid if `judged` */
     int judged;
     char tensor[64]; /* the worst output */

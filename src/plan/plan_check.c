@@ -258,6 +258,7 @@ int ws_check(struct ws_spec *spec, const struct ws_run_opts *opts,
     WS_TRY_DONE(session_ask(spec, s));
     put(out->verdict, sizeof(out->verdict), ws__verdict_key(s->t[0].verdict));
     put(out->reason, sizeof(out->reason), s->t[0].reason);
+    put(out->elsewhere, sizeof(out->elsewhere), s->t[0].elsewhere);
     out->build_ns = s->t[0].res.build_ns;
     out->input_seed = s->t[0].input_seed;
     ws__gates_public(&s->t[0], out->gate);

@@ -104,6 +104,10 @@ static int best_of_store(struct ws__profiling *p)
     ws__store_close(store);
     if (rc == WS_ENOMEM || rc == WS_ECANCEL)
         return rc;
+    if (rc < 0)
+        ws__log(spec->ctx, WS_LOG_WARN,
+                "the store is not asked for the best config: %s",
+                spec->ctx->err.message);
     ws__error_clear(spec->ctx);
     if (rc < 0 || !(b.ns > 0))
         return 0;

@@ -92,14 +92,22 @@ static void make_occupancy(struct ws__profiling *p, size_t i)
         u->occupancy.limiter = WS__LIMIT_NONE;
 }
 
-/* How much of the kernel a launch is: its time where it was counted, else its
+static bool all_timed(const struct ws__profiling *p)
+{
+    for (size_t i = 0; i < p->plan.nlaunch; i++)
+        if (!p->counter || !(p->counter[i * WS__NMETRIC + WS__M_TIME] > 0))
+            return false;
+    return true;
+}
+
+/* How much of the kernel a launch is: its time where all were counted, else its
  * threads. */
 static double weight(const struct ws__profiling *p, size_t i)
 {
     const struct ws__plan_launch *l = &p->plan.launch[i];
     double threads = 1;
 
-    if (p->counter && p->counter[i * WS__NMETRIC + WS__M_TIME] > 0)
+    if (all_timed(p))
         return p->counter[i * WS__NMETRIC + WS__M_TIME];
     for (int d = 0; d < 3; d++)
         threads *= (double)l->grid[d] * l->block[d];

@@ -120,6 +120,12 @@
     X(vector_bytes, UINT, vector_bytes)                                        \
     X(is_cpu, UINT, is_cpu)
 
+/* Of a column that came later: its type, and what older rows have. */
+#define WS__SQL_LATER_UINT "INTEGER NOT NULL DEFAULT 0"
+#define WS__SQL_LATER_TEXT "TEXT"
+#define WS__SQL_NONE_UINT "0"
+#define WS__SQL_NONE_TEXT "NULL"
+
 /* Text of SQL: ", t.kernel, t.config, ...", ", kernel, ..." and ", ?, ?". */
 #define WS__SQL_T(name, kind, field) ", t." #name
 #define WS__SQL_Q(name, kind, field) ", q." #name

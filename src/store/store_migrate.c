@@ -22,13 +22,13 @@ static const char to_2[] =
     WS__SQL_SPEC_TABLE "PRAGMA user_version = 2";
 
 #define ADD_COLUMN(name, kind, field)                                          \
-    "ALTER TABLE trial ADD COLUMN " #name " INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE trial ADD COLUMN " #name " " WS__SQL_LATER_##kind ";"
 static const char to_3[] =
     WS__TRIAL_COLUMNS_3(ADD_COLUMN) "PRAGMA user_version = 3";
 static const char to_4[] =
     WS__TRIAL_COLUMNS_4(ADD_COLUMN) "PRAGMA user_version = 4";
-static const char to_5[] = "ALTER TABLE trial ADD COLUMN counters TEXT;"
-                           "PRAGMA user_version = 5";
+static const char to_5[] =
+    WS__TRIAL_COLUMNS_5(ADD_COLUMN) "PRAGMA user_version = 5";
 
 /* A temporary name hides the one of the file. */
 static const char bridge_1[] =
@@ -38,14 +38,16 @@ static const char bridge_1[] =
     "CREATE TEMP VIEW value AS SELECT *, 0 AS sum FROM main.value;"
     "CREATE TEMP TABLE spec(hash BLOB, text TEXT, sum INTEGER)";
 
-#define ZERO(name, kind, field) ", 0 AS " #name
-#define NO_5 ", NULL AS counters FROM main.trial"
+#define NONE(name, kind, field) ", " WS__SQL_NONE_##kind " AS " #name
 static const char bridge_2[] =
-    "CREATE TEMP VIEW trial AS SELECT *" WS__TRIAL_COLUMNS_3(ZERO)
-        WS__TRIAL_COLUMNS_4(ZERO) NO_5;
+    "CREATE TEMP VIEW trial AS SELECT *" WS__TRIAL_COLUMNS_3(NONE)
+        WS__TRIAL_COLUMNS_4(NONE) WS__TRIAL_COLUMNS_5(NONE) " FROM main.trial";
 static const char bridge_3[] =
-    "CREATE TEMP VIEW trial AS SELECT *" WS__TRIAL_COLUMNS_4(ZERO) NO_5;
-static const char bridge_4[] = "CREATE TEMP VIEW trial AS SELECT *" NO_5;
+    "CREATE TEMP VIEW trial AS SELECT *" WS__TRIAL_COLUMNS_4(NONE)
+        WS__TRIAL_COLUMNS_5(NONE) " FROM main.trial";
+static const char bridge_4[] =
+    "CREATE TEMP VIEW trial AS SELECT *" WS__TRIAL_COLUMNS_5(
+        NONE) " FROM main.trial";
 
 /* The row after the one seen last: 1, or 0. Each is read by a statement of its
  * own, so that nothing is written into a walk. */

@@ -17,7 +17,9 @@
 #define STR_(x) #x
 #define STR(x) STR_(x)
 
-#define COLUMN(name, kind, field) " " #name " INTEGER NOT NULL,"
+#define TYPE_UINT "INTEGER NOT NULL"
+#define TYPE_TEXT "TEXT"
+#define COLUMN(name, kind, field) " " #name " " TYPE_##kind ","
 static const char tables[] =
     "CREATE TABLE identity("
     " id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE,"
@@ -76,7 +78,7 @@ static const char tables[] =
     " max_threads INTEGER NOT NULL, binary_hash BLOB NOT NULL,"
     " blocks_per_unit INTEGER NOT NULL, mhz INTEGER NOT NULL,"
     " slowed INTEGER NOT NULL, kept_slowed INTEGER NOT "
-    "NULL, counters TEXT," WS__TRIAL_COLUMNS_4(
+    "NULL," WS__TRIAL_COLUMNS_4(COLUMN) WS__TRIAL_COLUMNS_5(
         COLUMN) " wrong_tensor INTEGER NOT NULL, wrong_bad INTEGER NOT NULL,"
                 " wrong_total INTEGER NOT NULL, wrong_nan INTEGER NOT NULL,"
                 " wrong_unwritten INTEGER NOT NULL, wrong_max_abs REAL NOT "

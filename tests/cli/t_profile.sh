@@ -84,7 +84,7 @@ check "a time" grep -q '^time: .* (95 %: ' "$tmp/out"
 check "says that there are none" out_has "counters: none: "
 check "no sheet, no ceiling" out_has "no ceiling known"
 check "what nobody could look at is one line a reason" test "$(grep -c '^not looked at without counters:' "$tmp/out")" = 1
-check "and says how to get ceilings" out_has "none was measured on this device ('wavesmith roof' does)"
+check "and says how to get ceilings" out_has "none was measured on this device with this driver ('wavesmith roof' does)"
 expect "as JSON" 0 "$ws" profile gemm --workload $w --config BM=16 --json
 check "a config that was given" json 'p["config_from"] == "given" and "BM=16" in p["config"]'
 check "time within its bounds" json 'p["time_lo_ns"] <= p["time_ns"] <= p["time_hi_ns"]'
