@@ -238,9 +238,12 @@ static void no_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floors),     cmocka_unit_test(warm_floors),
-        cmocka_unit_test(directions), cmocka_unit_test(doubles),
-        cmocka_unit_test(limits),     cmocka_unit_test(limits_of_processors),
+        cmocka_unit_test(floors),
+        cmocka_unit_test(warm_floors),
+        cmocka_unit_test(directions),
+        cmocka_unit_test(doubles),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(limits_of_processors),
         cmocka_unit_test(limits_of_unknown_units),
         cmocka_unit_test(no_limits),
     };
