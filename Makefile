@@ -48,6 +48,7 @@ notest = $(filter-out $(foreach d,$(sort $(dir $(1))),$(d)t_%.c $(d)fuzz_%.c),$(
 # Families: <family folder>:<symbol prefix>. A member is a folder.
 DEVICES := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/device/*/device_*.c)))))
 STRATEGIES := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/search/*/search_*.c)))))
+XFORMS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/xform/*/xform_*.c)))))
 OPS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard ops/*/reference.c)))))
 
 SRC_LIB := $(call notest,$(wildcard src/*/*.c src/*/*/*.c))
@@ -55,7 +56,8 @@ SRC_RT := $(call notest,$(wildcard runtime/*.c))
 SRC_OPS := $(wildcard ops/*/reference.c)
 SRC_WORKER := $(call notest,$(wildcard worker/*.c))
 SRC_CLI := $(call notest,$(wildcard cli/*.c))
-GEN_C := $(G)/table_device.c $(G)/table_search.c $(G)/table_reference.c
+GEN_C := $(G)/table_device.c $(G)/table_search.c $(G)/table_reference.c \
+    $(G)/table_xform.c
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 OBJ_RT := $(call obj,$(SRC_RT))
@@ -92,6 +94,8 @@ $(G)/table_device.c: FORCE
 	$(call table,struct ws__device_ops,ws__device_,$(DEVICES),ws__device_table,device/device.h)
 $(G)/table_search.c: FORCE
 	$(call table,struct ws__strategy_ops,ws__search_,$(STRATEGIES),ws__strategy_table,search/search.h)
+$(G)/table_xform.c: FORCE
+	$(call table,struct ws__xform_ops,ws__xform_,$(XFORMS),ws__xform_table,xform/xform.h)
 $(G)/table_reference.c: FORCE
 	$(call table,struct ws__native_reference,ws__reference_,$(OPS),ws__native_table,reference/reference.h)
 

@@ -31,9 +31,9 @@ static int put_includes(struct ws__load *l, const char *path, const char *raw,
                         struct ws__draft_source *out)
 {
     char *dir = ws__load_dir(l, path);
-    int rc =
-        dir ? ws__load_source_text(l, dir, path, out->dialect, raw, &out->text)
-            : WS_ENOMEM;
+    int rc = dir ? ws__load_source_text(l, dir, path, NULL, out->dialect, raw,
+                                        &out->text)
+                 : WS_ENOMEM;
 
     if (rc == 0 || rc == WS_ENOMEM || rc == WS_ECANCEL)
         return rc;

@@ -18,14 +18,14 @@ static void scan(struct ws__load *l, enum ws__dialect dialect, const char *text)
     static const char path[] = "tests/data/specs/gemm/kernels/x.c";
     const char *once, *twice;
 
-    if (ws__load_source_text(l, dir, path, dialect, text, &once) < 0) {
+    if (ws__load_source_text(l, dir, path, NULL, dialect, text, &once) < 0) {
         if (!*ws_ctx_error(l->ctx)->message)
             abort();
         return;
     }
     /* As a pack brings it. */
     l->no_files = true;
-    if (ws__load_source_text(l, dir, path, dialect, once, &twice) < 0 ||
+    if (ws__load_source_text(l, dir, path, NULL, dialect, once, &twice) < 0 ||
         strcmp(once, twice))
         abort();
 }

@@ -15,10 +15,11 @@ struct ws__load {
     const char *share_dir; /* of the options; NULL: ask when needed */
     const struct ws__node *trusted_tree; /* of the op's trusted kernel */
     bool no_files;                       /* the texts must hold everything */
-    bool op_outline;                     /* see spec.h */
-    bool uncompiled;                     /* see spec.h */
-    const struct ws__spec_files *files;  /* then: the ready-made ones */
-    size_t kernel;                       /* that is read, by index */
+    bool varied;     /* the source is a text that lies where the kernel says */
+    bool op_outline; /* see spec.h */
+    bool uncompiled; /* see spec.h */
+    const struct ws__spec_files *files; /* then: the ready-made ones */
+    size_t kernel;                      /* that is read, by index */
     /* Inputs that a generator fills because their files are missing: how many,
      * and the first. */
     size_t generated;
@@ -39,6 +40,7 @@ struct ws__spec_full {
     struct ws__spec pub; /* first */
     const struct ws__node *op_tree;
     const struct ws__node **kernel_tree; /* one a kernel */
+    size_t room;                         /* kernels; 0: as many as there are */
     struct ws__match match;
 };
 
@@ -179,8 +181,9 @@ int ws__load_source(struct ws__load *l, const struct ws__node *at,
                     const char **source_file);
 
 /* The same for a text at hand; `path` says where it would lie. With no_files
- * it may include nothing. */
+ * it may include nothing. includes may be NULL. */
 int ws__load_source_text(struct ws__load *l, const char *dir, const char *path,
+                         const struct ws__node *includes,
                          enum ws__dialect dialect, const char *text,
                          const char **source);
 

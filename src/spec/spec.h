@@ -97,6 +97,20 @@ int ws__spec_workloads(struct ws__spec *s, const char *file);
 char *ws__triton_folder(struct ws__arena *arena, const struct ws__kernel *k,
                         const char *target);
 
+/* Kernels made from others. Makes room for so many more; pointers to kernels
+ * are no longer good then, and stay good afterwards. */
+int ws__spec_reserve(struct ws__spec *s, size_t more);
+/* One more kernel: kernel `of` by another name, changed (core/change.h), and
+ * with another text of its source file (NULL: the same). Its includes are
+ * looked for as those of the file are. *out: its number. The specification's
+ * hash stays. Errors as those of a kernel file; nothing is added then. */
+struct ws__change;
+int ws__spec_vary(struct ws__spec *s, size_t of, const char *name,
+                  const struct ws__change *change, size_t nchange,
+                  const char *text, size_t *out);
+/* The text of a kernel's file. Freed by ws__free. */
+int ws__spec_kernel_file(struct ws__spec *s, size_t kernel, char **out);
+
 /* The self-contained texts that a pack carries for kernel i; *op_text is NULL
  * for a T1 file. Freed by ws__free. */
 int ws__spec_to_text(struct ws__spec *s, size_t kernel, char **op_text,

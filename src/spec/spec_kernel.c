@@ -434,8 +434,14 @@ int ws__load_kernel(struct ws__load *l, const struct ws__node *root,
         }
     } else if (source) {
         WS_TRY(ws__node_str(l->ctx, n, "a file", &out->source_file));
-        WS_TRY(ws__load_source_text(l, dir, file, out->dialect, source,
-                                    &out->source));
+        if (l->varied) {
+            file = ws__load_join(l, dir, out->source_file);
+            if (!file)
+                return WS_ENOMEM;
+            out->source_file = file;
+        }
+        WS_TRY(ws__load_source_text(l, dir, file, ws__node_get(root, "include"),
+                                    out->dialect, source, &out->source));
     } else {
         WS_TRY(ws__load_source(l, n, dir, ws__node_get(root, "include"),
                                out->dialect, &out->source, &out->source_file));

@@ -758,12 +758,15 @@ int ws__load_source(struct ws__load *l, const struct ws__node *at,
 }
 
 int ws__load_source_text(struct ws__load *l, const char *dir, const char *path,
+                         const struct ws__node *includes,
                          enum ws__dialect dialect, const char *text,
                          const char **source)
 {
     struct source *s;
+    int rc;
 
     WS_TRY(new_source(l, dir, dialect, &s));
     s->nested = 1;
-    return end_source(s, scan_text(s, path, text), source);
+    rc = includes ? read_folders(s, includes) : 0;
+    return end_source(s, rc < 0 ? rc : scan_text(s, path, text), source);
 }

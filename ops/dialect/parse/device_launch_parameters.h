@@ -1,0 +1,2 @@
+/* For reading a source: see ws_cuda_parse.h. */
+/* all of it is known already */

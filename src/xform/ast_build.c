@@ -1,0 +1,589 @@
+/* ast_build.c: clang's tree as an array of nodes. See ast.h. */
+#include "xform/ast.h"
+
+#include "xform/clang_api.h"
+
+#include "base/banned.h"
+
+#define MAX_NODES 200000
+#define MAX_DEPTH 400
+#define MAX_ARGS 40
+
+/* A declaration's cursor by its node, to find it from references. */
+struct decl {
+    struct cl_cursor cursor;
+    int32_t node;
+};
+
+struct build {
+    struct ws_ctx *ctx;
+    struct ws__arena *arena;
+    struct cl_api api;
+    cl_unit unit;
+    cl_file file;
+    struct ws__ast *out;
+    size_t cap, ndecl, decl_cap, macro_cap;
+    struct decl *decl;
+    int32_t parent;
+    int depth, rc;
+};
+
+static const struct {
+    int cursor;
+    enum ws__ast_kind kind;
+} kinds[] = {
+    {CL_Cursor_FunctionDecl, WS__AST_FUNCTION},
+    {CL_Cursor_FunctionTemplate, WS__AST_FUNCTION},
+    {CL_Cursor_ParmDecl, WS__AST_PARAM},
+    {CL_Cursor_NonTypeTemplateParameter, WS__AST_VAR},
+    {CL_Cursor_VarDecl, WS__AST_VAR},
+    {CL_Cursor_DeclStmt, WS__AST_DECL},
+    {CL_Cursor_CompoundStmt, WS__AST_BLOCK},
+    {CL_Cursor_ForStmt, WS__AST_FOR},
+    {CL_Cursor_WhileStmt, WS__AST_WHILE},
+    {CL_Cursor_DoStmt, WS__AST_DO},
+    {CL_Cursor_IfStmt, WS__AST_IF},
+    {CL_Cursor_ReturnStmt, WS__AST_RETURN},
+    {CL_Cursor_BreakStmt, WS__AST_BREAK},
+    {CL_Cursor_ContinueStmt, WS__AST_CONTINUE},
+    {CL_Cursor_NullStmt, WS__AST_EMPTY},
+    {CL_Cursor_GotoStmt, WS__AST_JUMP},
+    {CL_Cursor_LabelStmt, WS__AST_JUMP},
+    {CL_Cursor_SwitchStmt, WS__AST_JUMP},
+    {CL_Cursor_GCCAsmStmt, WS__AST_JUMP},
+    {CL_Cursor_BinaryOperator, WS__AST_BINARY},
+    {CL_Cursor_CompoundAssignOperator, WS__AST_ASSIGN},
+    {CL_Cursor_UnaryOperator, WS__AST_UNARY},
+    {CL_Cursor_ConditionalOperator, WS__AST_CHOICE},
+    {CL_Cursor_CallExpr, WS__AST_CALL},
+    {CL_Cursor_DeclRefExpr, WS__AST_REF},
+    {CL_Cursor_MemberRefExpr, WS__AST_MEMBER},
+    {CL_Cursor_ArraySubscriptExpr, WS__AST_INDEX},
+    {CL_Cursor_IntegerLiteral, WS__AST_INT},
+    {CL_Cursor_FloatingLiteral, WS__AST_FLOAT},
+    {CL_Cursor_ParenExpr, WS__AST_PAREN},
+    {CL_Cursor_CStyleCastExpr, WS__AST_CAST},
+    {CL_Cursor_CXXStaticCastExpr, WS__AST_CAST},
+    {CL_Cursor_CXXFunctionalCastExpr, WS__AST_CAST},
+    {CL_Cursor_CXXReinterpretCastExpr, WS__AST_CAST},
+    {CL_Cursor_InitListExpr, WS__AST_LIST},
+};
+
+static enum ws__ast_kind kind_of(int cursor)
+{
+    for (size_t i = 0; i < WS_COUNT(kinds); i++)
+        if (kinds[i].cursor == cursor)
+            return kinds[i].kind;
+    return WS__AST_OTHER;
+}
+
+/* NULL: the text is empty, or there is no memory (b->rc). */
+static const char *keep(struct build *b, struct cl_string s)
+{
+    const char *text = b->api.getCString(s), *copy = NULL;
+
+    if (text && *text) {
+        copy = ws__arena_strdup(b->arena, text);
+        if (!copy)
+            b->rc = WS_ENOMEM;
+    }
+    b->api.disposeString(s);
+    return copy;
+}
+
+/* --- types ---------------------------------------------------------------- */
+
+static void number_type(int kind, struct ws__ast_type *t)
+{
+    static const struct {
+        int kind;
+        enum ws__ast_class class;
+        uint16_t bits;
+        bool is_unsigned;
+    } n[] = {
+        {CL_Type_Bool, WS__AT_INT, 8, true},
+        {CL_Type_UChar, WS__AT_INT, 8, true},
+        {CL_Type_SChar, WS__AT_INT, 8, false},
+        {CL_Type_UShort, WS__AT_INT, 16, true},
+        {CL_Type_Short, WS__AT_INT, 16, false},
+        {CL_Type_UInt, WS__AT_INT, 32, true},
+        {CL_Type_Int, WS__AT_INT, 32, false},
+        {CL_Type_ULong, WS__AT_INT, 64, true},
+        {CL_Type_Long, WS__AT_INT, 64, false},
+        {CL_Type_ULongLong, WS__AT_INT, 64, true},
+        {CL_Type_LongLong, WS__AT_INT, 64, false},
+        {CL_Type_Half, WS__AT_FLOAT, 16, false},
+        {CL_Type_Float16, WS__AT_FLOAT, 16, false},
+        {CL_Type_Float, WS__AT_FLOAT, 32, false},
+        {CL_Type_Double, WS__AT_FLOAT, 64, false},
+        {CL_Type_Void, WS__AT_VOID, 0, false},
+    };
+
+    for (size_t i = 0; i < WS_COUNT(n); i++)
+        if (n[i].kind == kind) {
+            t->class = n[i].class;
+            t->bits = n[i].bits;
+            t->is_unsigned = n[i].is_unsigned;
+        }
+}
+
+/* "float2" and its like are records in CUDA. */
+static void record_type(const char *spelled, struct ws__ast_type *t)
+{
+    static const struct {
+        const char *name;
+        enum ws__ast_class class;
+        uint16_t bits;
+    } n[] = {{"float", WS__AT_FLOAT, 32},
+             {"double", WS__AT_FLOAT, 64},
+             {"int", WS__AT_INT, 32},
+             {"uint", WS__AT_INT, 32}};
+
+    if (!spelled)
+        return;
+    if (!strncmp(spelled, "const ", 6))
+        spelled += 6;
+    for (size_t i = 0; i < WS_COUNT(n); i++) {
+        size_t len = strlen(n[i].name);
+
+        if (strncmp(spelled, n[i].name, len) || spelled[len] < '2' ||
+            spelled[len] > '4' || spelled[len + 1])
+            continue;
+        t->class = n[i].class;
+        t->bits = n[i].bits;
+        t->width = (uint16_t)(spelled[len] - '0');
+    }
+    if (!strcmp(spelled, "__half") || !strcmp(spelled, "__nv_bfloat16")) {
+        t->class = WS__AT_FLOAT;
+        t->bits = 16;
+    }
+}
+
+static enum ws__ast_space space_of(const char *spelled)
+{
+    if (!spelled)
+        return WS__AS_NONE;
+    if (strstr(spelled, "__local"))
+        return WS__AS_SHARED;
+    if (strstr(spelled, "__global"))
+        return WS__AS_GLOBAL;
+    return strstr(spelled, "__constant") ? WS__AS_CONSTANT : WS__AS_NONE;
+}
+
+static void read_type(struct build *b, struct cl_type of,
+                      struct ws__ast_node *n)
+{
+    struct cl_type t = b->api.getCanonicalType(of);
+    struct ws__ast_type *out = &n->type;
+    const char *spelled = keep(b, b->api.getTypeSpelling(t));
+
+    n->spelled = spelled;
+    out->width = 1;
+    out->space = space_of(spelled);
+    while (t.kind == CL_Type_ConstantArray ||
+           t.kind == CL_Type_IncompleteArray) {
+        if (out->ndim < 4)
+            out->dim[out->ndim++] =
+                t.kind == CL_Type_ConstantArray ? b->api.getNumElements(t) : -1;
+        t = b->api.getCanonicalType(b->api.getElementType(t));
+    }
+    if (t.kind == CL_Type_Pointer)
+        out->is_restrict = b->api.isRestrictQualifiedType(t);
+    while (t.kind == CL_Type_Pointer) {
+        out->pointers++;
+        t = b->api.getCanonicalType(b->api.getPointeeType(t));
+    }
+    out->is_const = b->api.isConstQualifiedType(t);
+    if (t.kind == CL_Type_Vector || t.kind == CL_Type_ExtVector) {
+        out->width = (uint16_t)b->api.getNumElements(t);
+        t = b->api.getCanonicalType(b->api.getElementType(t));
+    }
+    number_type(t.kind, out);
+    if (t.kind == CL_Type_Record)
+        record_type(keep(b, b->api.getTypeSpelling(t)), out);
+}
+
+/* --- nodes ---------------------------------------------------------------- */
+
+/* Offsets of a range in the file; false: it lies elsewhere. */
+static bool range_of(struct build *b, struct cl_cursor c, uint32_t *begin,
+                     uint32_t *end)
+{
+    struct cl_range r = b->api.getCursorExtent(c);
+    cl_file f[2] = {NULL, NULL};
+    unsigned at[2] = {0, 0};
+
+    b->api.getFileLocation(b->api.getRangeStart(r), &f[0], NULL, NULL, &at[0]);
+    b->api.getFileLocation(b->api.getRangeEnd(r), &f[1], NULL, NULL, &at[1]);
+    *begin = at[0];
+    *end = at[1];
+    return f[0] && f[0] == b->file && f[1] == b->file && at[0] <= at[1] &&
+           at[1] <= b->out->len;
+}
+
+static int32_t find_decl(const struct build *b, struct cl_cursor c)
+{
+    for (size_t i = b->ndecl; i-- > 0;)
+        if (b->api.equalCursors(b->decl[i].cursor, c))
+            return b->decl[i].node;
+    return -1;
+}
+
+static void remember(struct build *b, struct cl_cursor c, int32_t node)
+{
+    if (ws__grow(b->ctx, (void **)&b->decl, &b->decl_cap, b->ndecl,
+                 sizeof(*b->decl)) < 0) {
+        b->rc = WS_ENOMEM;
+        return;
+    }
+    b->decl[b->ndecl++] = (struct decl){c, node};
+}
+
+static void evaluate(struct build *b, struct cl_cursor c,
+                     struct ws__ast_node *n)
+{
+    cl_eval e = b->api.Cursor_Evaluate(c);
+
+    if (e && b->api.EvalResult_getKind(e) == CL_INT_VALUE) {
+        n->value = b->api.EvalResult_getAsLongLong(e);
+        n->known = true;
+    }
+    if (e)
+        b->api.EvalResult_dispose(e);
+}
+
+/* __kernel stands before the name; it is no part of the type. */
+static bool is_opencl_kernel(const struct ws__ast *t,
+                             const struct ws__ast_node *n)
+{
+    const char *p = t->text + n->begin, *end = strchr(p, '(');
+    const char *word = strstr(p, "kernel");
+
+    return t->dialect != WS__DIALECT_CUDA && end && word && word < end;
+}
+
+static void add_facts(struct build *b, struct cl_cursor c, int32_t at)
+{
+    struct ws__ast_node *n = &b->out->node[at];
+
+    n->name = keep(b, b->api.getCursorSpelling(c));
+    read_type(b, b->api.getCursorType(c), n);
+    n->decl = -1;
+    switch (n->kind) {
+    case WS__AST_FUNCTION:
+        n->is_kernel = is_opencl_kernel(b->out, n);
+        remember(b, c, at);
+        break;
+    case WS__AST_PARAM:
+        remember(b, c, at);
+        break;
+    case WS__AST_VAR:
+        remember(b, c, at);
+        if (n->type.is_const && n->type.class == WS__AT_INT && !n->type.ndim &&
+            !n->type.pointers)
+            evaluate(b, c, n);
+        break;
+    case WS__AST_INT:
+        evaluate(b, c, n);
+        break;
+    case WS__AST_REF:
+    case WS__AST_CALL:
+        n->decl = find_decl(b, b->api.getCursorReferenced(c));
+        break;
+    case WS__AST_BINARY:
+        n->op = (uint16_t)b->api.getCursorBinaryOperatorKind(c);
+        if (n->op == CL_BinaryOperator_Assign)
+            n->kind = WS__AST_ASSIGN;
+        break;
+    case WS__AST_ASSIGN:
+        n->op = (uint16_t)b->api.getCursorBinaryOperatorKind(c);
+        break;
+    case WS__AST_UNARY:
+        n->op = (uint16_t)b->api.getCursorUnaryOperatorKind(c);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Attributes say what a variable or a function is. */
+static void take_attribute(struct build *b, int kind)
+{
+    struct ws__ast_node *n = b->parent < 0 ? NULL : &b->out->node[b->parent];
+
+    if (!n)
+        return;
+    if (kind == CL_Cursor_CUDASharedAttr) {
+        n->type.space = WS__AS_SHARED;
+        n->is_static = true;
+    }
+    if (kind == CL_Cursor_CUDAGlobalAttr)
+        n->is_kernel = true;
+}
+
+/* Is it what clang puts around something for its own sake? */
+static bool is_wrapper(int cursor)
+{
+    return cursor == CL_Cursor_UnexposedExpr ||
+           cursor == CL_Cursor_LinkageSpec || cursor == CL_Cursor_Namespace;
+}
+
+static int visit(struct cl_cursor c, struct cl_cursor parent, void *user);
+
+static void descend(struct build *b, struct cl_cursor c, int32_t as)
+{
+    int32_t parent = b->parent;
+
+    if (b->depth == MAX_DEPTH) {
+        b->rc = ws__fail(b->ctx, WS_ELIMIT, "'%s' is nested too deeply",
+                         b->out->path);
+        return;
+    }
+    b->parent = as;
+    b->depth++;
+    b->api.visitChildren(c, visit, b);
+    b->depth--;
+    b->parent = parent;
+}
+
+static int32_t new_node(struct build *b, struct cl_cursor c, uint32_t begin,
+                        uint32_t end)
+{
+    struct ws__ast *t = b->out;
+    int32_t at = t->n;
+
+    if (t->n == MAX_NODES) {
+        b->rc = ws__fail(b->ctx, WS_ELIMIT, "'%s' has too many parts", t->path);
+        return -1;
+    }
+    if (ws__grow(b->ctx, (void **)&t->node, &b->cap, (size_t)t->n,
+                 sizeof(*t->node)) < 0) {
+        b->rc = WS_ENOMEM;
+        return -1;
+    }
+    memset(&t->node[at], 0, sizeof(t->node[at]));
+    t->node[at].kind = kind_of(c.kind);
+    t->node[at].begin = begin;
+    t->node[at].end = end;
+    t->node[at].parent = b->parent;
+    t->node[at].first = t->node[at].next = -1;
+    t->n++;
+    return at;
+}
+
+static void add_macro(struct build *b, uint32_t begin, uint32_t end)
+{
+    struct ws__ast *t = b->out;
+
+    if (ws__grow(b->ctx, (void **)&t->macro, &b->macro_cap, t->nmacro,
+                 sizeof(*t->macro)) < 0) {
+        b->rc = WS_ENOMEM;
+        return;
+    }
+    t->macro[t->nmacro++] = (uint64_t)begin << 32 | end;
+}
+
+static int visit(struct cl_cursor c, struct cl_cursor parent, void *user)
+{
+    struct build *b = user;
+    uint32_t begin, end;
+    bool here = range_of(b, c, &begin, &end);
+    int32_t at;
+
+    (void)parent;
+    if (b->rc < 0)
+        return 0; /* ends the visit */
+    if (c.kind >= 400 && c.kind < 500)
+        take_attribute(b, c.kind);
+    else if (c.kind == CL_Cursor_MacroExpansion && here)
+        add_macro(b, begin, end);
+    else if (c.kind >= CL_Cursor_FirstRef &&
+             c.kind < CL_Cursor_OverloadedDeclRef)
+        return CL_CONTINUE; /* a type's name */
+    else if (c.kind < 500 && is_wrapper(c.kind))
+        descend(b, c, b->parent);
+    else if (c.kind < 400 && here) {
+        at = new_node(b, c, begin, end);
+        if (at >= 0)
+            add_facts(b, c, at);
+        if (b->rc >= 0)
+            descend(b, c, at);
+    }
+    return CL_CONTINUE;
+}
+
+/* --- the whole ------------------------------------------------------------ */
+
+static void link_nodes(struct ws__ast *t)
+{
+    for (int32_t i = t->n; i-- > 0;) {
+        int32_t p = t->node[i].parent;
+
+        if (p < 0)
+            continue;
+        t->node[i].next = t->node[p].first;
+        t->node[p].first = i;
+    }
+}
+
+static int by_place(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void mark_macros(struct ws__ast *t)
+{
+    if (t->nmacro)
+        qsort(t->macro, t->nmacro, sizeof(*t->macro), by_place);
+    for (int32_t i = 0; i < t->n; i++)
+        for (size_t k = 0; k < t->nmacro && !t->node[i].macro; k++)
+            t->node[i].macro = (uint32_t)(t->macro[k] >> 32) < t->node[i].end &&
+                               (uint32_t)t->macro[k] > t->node[i].begin;
+}
+
+/* Moves what grew into the arena. */
+static int settle(struct build *b)
+{
+    struct ws__ast *t = b->out;
+    struct ws__ast_node *n =
+        ws__arena_alloc(b->arena, (size_t)t->n + 1, sizeof(*n));
+    uint64_t *m = ws__arena_alloc(b->arena, t->nmacro + 1, sizeof(*m));
+
+    if (!n || !m)
+        return WS_ENOMEM;
+    if (t->n)
+        memcpy(n, t->node, (size_t)t->n * sizeof(*n));
+    if (t->nmacro)
+        memcpy(m, t->macro, t->nmacro * sizeof(*m));
+    ws__free(b->ctx, t->node);
+    ws__free(b->ctx, t->macro);
+    t->node = n;
+    t->macro = m;
+    link_nodes(t);
+    mark_macros(t);
+    return 0;
+}
+
+/* The first error of clang's, at its place. */
+static int check_words(struct build *b)
+{
+    unsigned n = b->api.getNumDiagnostics(b->unit);
+    int rc = 0;
+
+    for (unsigned i = 0; i < n && !rc; i++) {
+        cl_diagnostic d = b->api.getDiagnostic(b->unit, i);
+
+        if (b->api.getDiagnosticSeverity(d) >= CL_ERROR) {
+            struct cl_string s = b->api.getDiagnosticSpelling(d);
+            struct ws__loc at = {b->out->path, 0, 0};
+            cl_file f;
+
+            b->api.getFileLocation(b->api.getDiagnosticLocation(d), &f,
+                                   &at.line, &at.column, NULL);
+            if (f != b->file)
+                at.line = at.column = 0;
+            rc = ws__fail_at(b->ctx, WS_ESPEC, &at, "clang: %s",
+                             b->api.getCString(s));
+            b->api.disposeString(s);
+        }
+        b->api.disposeDiagnostic(d);
+    }
+    return rc;
+}
+
+static const char *const opencl_args[] = {"-xcl",
+                                          "-cl-no-stdinc",
+                                          "-cl-std=CL1.2",
+                                          "-Xclang",
+                                          "-fdeclare-opencl-builtins",
+                                          "--target=spir64",
+                                          "-nostdinc",
+                                          "-include",
+                                          "ws_opencl_parse.h"};
+static const char *const cuda_args[] = {"-xcuda",     "-std=c++17",
+                                        "-nocudainc", "--cuda-device-only",
+                                        "-nocudalib", "--cuda-gpu-arch=sm_90",
+                                        "-nostdinc",  "-nostdinc++",
+                                        "-include",   "ws_cuda_parse.h"};
+
+static int arguments(struct build *b, const struct ws__ast_source *s,
+                     const char **arg)
+{
+    bool cl = s->dialect != WS__DIALECT_CUDA;
+    const char *const *list = cl ? opencl_args : cuda_args;
+    size_t n = 0, fixed = cl ? WS_COUNT(opencl_args) : WS_COUNT(cuda_args);
+
+    for (size_t i = 0; i < fixed; i++)
+        arg[n++] = list[i];
+    arg[n++] = "-ferror-limit=1";
+    arg[n++] = "-w";
+    arg[n++] = "-fbracket-depth=200";
+    arg[n++] = "-include";
+    arg[n++] = "/ws/prologue.h";
+    arg[n++] = "-I";
+    arg[n++] = s->headers;
+    for (size_t i = 0; s->include && s->include[i]; i++) {
+        if (n + 2 > MAX_ARGS)
+            return ws__fail(b->ctx, WS_ELIMIT, "too many include folders");
+        arg[n++] = "-I";
+        arg[n++] = s->include[i];
+    }
+    return (int)n;
+}
+
+static int parse(struct build *b, const struct ws__ast_source *s)
+{
+    struct cl_unsaved file[] = {{s->path, s->text, strlen(s->text)},
+                                {"/ws/prologue.h",
+                                 s->prologue ? s->prologue : "",
+                                 s->prologue ? strlen(s->prologue) : 0}};
+    const char *arg[MAX_ARGS];
+    cl_index index;
+    int n = arguments(b, s, arg), rc;
+
+    WS_TRY(n);
+    index = b->api.createIndex(0, 0);
+    rc = b->api.parseTranslationUnit2(index, s->path, arg, n, file,
+                                      WS_COUNT(file), CL_DETAILED, &b->unit);
+    if (rc || !b->unit) {
+        rc = ws__fail(b->ctx, WS_ESPEC, "clang cannot read '%s'", s->path);
+    } else {
+        b->file = b->api.getFile(b->unit, s->path);
+        rc = check_words(b);
+        if (!rc)
+            b->api.visitChildren(b->api.getTranslationUnitCursor(b->unit),
+                                 visit, b);
+        b->api.disposeTranslationUnit(b->unit);
+    }
+    b->api.disposeIndex(index);
+    return rc < 0 ? rc : b->rc;
+}
+
+int ws__ast_build(struct ws_ctx *ctx, struct ws__arena *a,
+                  const struct ws__ast_source *s, struct ws__ast *out)
+{
+    struct build b = {.ctx = ctx, .arena = a, .out = out, .parent = -1};
+    int rc;
+
+    memset(out, 0, sizeof(*out));
+    out->path = ws__arena_strdup(a, s->path);
+    out->text = ws__arena_strdup(a, s->text);
+    out->len = strlen(s->text);
+    out->dialect = s->dialect;
+    if (!out->path || !out->text)
+        return WS_ENOMEM;
+    WS_TRY(ws__clang_open(ctx, s->library, &b.api));
+    rc = parse(&b, s);
+    if (rc >= 0)
+        rc = settle(&b);
+    if (rc < 0) {
+        ws__free(ctx, out->node);
+        ws__free(ctx, out->macro);
+        memset(out, 0, sizeof(*out));
+    }
+    ws__free(ctx, b.decl);
+    ws__clang_close(&b.api);
+    return rc;
+}

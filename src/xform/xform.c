@@ -1,0 +1,443 @@
+/* xform.c: what all transformations share: sites, edits, applying. */
+#include "xform/xform.h"
+
+#include "base/banned.h"
+
+#define MAX_WORDS 400
+
+const struct ws__xform_ops *ws__xform_lookup(const char *name)
+{
+    for (size_t i = 0; ws__xform_table[i]; i++)
+        if (!strcmp(ws__xform_table[i]->name, name))
+            return ws__xform_table[i];
+    return NULL;
+}
+
+int ws__xform_open(struct ws_ctx *ctx, struct ws__arena *a,
+                   const struct ws__ast *t, const struct ws__kernel *k,
+                   size_t launch, struct ws__xform_in *out)
+{
+    int32_t c;
+
+    *out = (struct ws__xform_in){.ctx = ctx,
+                                 .arena = a,
+                                 .ast = t,
+                                 .kernel = k,
+                                 .launch = launch,
+                                 .func = -1,
+                                 .body = -1};
+    if (!k->launch[launch].pattern)
+        out->func = ws__ast_function(t, k->launch[launch].entry);
+    if (out->func < 0)
+        return ws__fail_at(ctx, WS_ESPEC, &k->launch[launch].loc,
+                           "'%s' has no function '%s' with a body", t->path,
+                           k->launch[launch].entry);
+    for (c = t->node[out->func].first; c >= 0; c = t->node[c].next)
+        if (t->node[c].kind == WS__AST_BLOCK)
+            out->body = c;
+    return 0;
+}
+
+static bool seen_before(const struct ws__kernel *k, size_t launch)
+{
+    for (size_t i = 0; i < launch; i++)
+        if (!strcmp(k->launch[i].entry, k->launch[launch].entry))
+            return true;
+    return false;
+}
+
+int ws__xform_find(struct ws_ctx *ctx, struct ws__arena *a,
+                   const struct ws__ast *t, const struct ws__kernel *k,
+                   const struct ws__xform_ops *x, struct ws__sites *out)
+{
+    out->n = 0;
+    if (t->dialect == WS__DIALECT_CUDA ? !x->cuda : !x->opencl)
+        return 0;
+    for (size_t i = 0; i < k->nlaunch; i++) {
+        struct ws__xform_in in;
+
+        if (seen_before(k, i))
+            continue;
+        WS_TRY(ws__xform_open(ctx, a, t, k, i, &in));
+        WS_TRY(x->find(&in, out));
+    }
+    return 0;
+}
+
+/* --- sites ---------------------------------------------------------------- */
+
+static struct ws__site *new_site(const struct ws__xform_in *in,
+                                 struct ws__sites *out, int32_t at)
+{
+    struct ws__site *s;
+
+    if (out->n == WS__XFORM_MAX_SITES)
+        return NULL;
+    s = &out->site[out->n];
+    memset(s, 0, sizeof(*s));
+    for (size_t i = 0; i < WS_COUNT(s->node); i++)
+        s->node[i] = -1;
+    s->node[0] = at;
+    s->launch = in->launch;
+    ws__ast_line(in->ast, in->ast->node[at].begin, &s->loc);
+    return s;
+}
+
+struct ws__site *ws__site_add(const struct ws__xform_in *in,
+                              struct ws__sites *out, int32_t at, int *rc,
+                              const char *fmt, ...)
+{
+    struct ws__site *s = new_site(in, out, at);
+    char words[MAX_WORDS];
+    va_list ap;
+
+    if (!s)
+        return NULL;
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof(words), fmt, ap);
+    va_end(ap);
+    s->words = ws__arena_printf(in->arena, "line %u: %s", s->loc.line, words);
+    if (!s->words) {
+        *rc = WS_ENOMEM;
+        return NULL;
+    }
+    out->n++;
+    return s;
+}
+
+int ws__site_refuse(const struct ws__xform_in *in, struct ws__sites *out,
+                    int32_t at, const char *words, const char *why)
+{
+    int rc = 0;
+    struct ws__site *s = ws__site_add(in, out, at, &rc, "%s", words);
+
+    if (s) {
+        s->refused = ws__arena_strdup(in->arena, why);
+        rc = s->refused ? 0 : WS_ENOMEM;
+    }
+    return rc;
+}
+
+/* --- edits ---------------------------------------------------------------- */
+
+static const char *print(struct ws__rewrite *w, const char *fmt, va_list ap)
+{
+    va_list copy;
+    int n;
+    char *s;
+
+    va_copy(copy, ap);
+    n = vsnprintf(NULL, 0, fmt, copy);
+    va_end(copy);
+    s = n < 0 ? NULL : ws__arena_alloc(w->in->arena, (size_t)n + 1, 1);
+    if (!s) {
+        w->failed = WS_ENOMEM;
+        return NULL;
+    }
+    vsnprintf(s, (size_t)n + 1, fmt, ap);
+    return s;
+}
+
+static void add_edit(struct ws__rewrite *w, uint32_t at, uint32_t len,
+                     const char *text)
+{
+    if (!text || w->failed)
+        return;
+    if (w->nedit == WS__XFORM_MAX_EDITS) {
+        w->failed = ws__fail(w->in->ctx, WS_ELIMIT, "more than %d edits",
+                             WS__XFORM_MAX_EDITS);
+        return;
+    }
+    w->edit[w->nedit++] = (struct ws__edit){at, len, text};
+}
+
+void ws__rewrite_at(struct ws__rewrite *w, uint32_t at, uint32_t len,
+                    const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    add_edit(w, at, len, print(w, fmt, ap));
+    va_end(ap);
+}
+
+void ws__rewrite_node(struct ws__rewrite *w, int32_t node, const char *fmt, ...)
+{
+    const struct ws__ast_node *n = &w->in->ast->node[node];
+    va_list ap;
+
+    va_start(ap, fmt);
+    add_edit(w, n->begin, n->end - n->begin, print(w, fmt, ap));
+    va_end(ap);
+}
+
+static uint32_t line_begin(const struct ws__ast *t, uint32_t at)
+{
+    while (at && t->text[at - 1] != '\n')
+        at--;
+    return at;
+}
+
+void ws__rewrite_before(struct ws__rewrite *w, int32_t node, const char *fmt,
+                        ...)
+{
+    const struct ws__ast_node *n = &w->in->ast->node[node];
+    const char *indent = ws__xform_indent(w->in, node), *text;
+    va_list ap;
+
+    va_start(ap, fmt);
+    text = print(w, fmt, ap);
+    va_end(ap);
+    if (!text || !indent) {
+        w->failed = WS_ENOMEM;
+        return;
+    }
+    text = ws__arena_printf(w->in->arena, "%s\n%s", text, indent);
+    if (!text)
+        w->failed = WS_ENOMEM;
+    add_edit(w, n->begin, 0, text);
+}
+
+/* Behind the statement's semicolon, if it has one. */
+void ws__rewrite_behind(struct ws__rewrite *w, int32_t node, const char *fmt,
+                        ...)
+{
+    const struct ws__ast *t = w->in->ast;
+    const char *indent = ws__xform_indent(w->in, node), *text;
+    uint32_t at = t->node[node].end;
+    va_list ap;
+
+    va_start(ap, fmt);
+    text = print(w, fmt, ap);
+    va_end(ap);
+    if (!text || !indent) {
+        w->failed = WS_ENOMEM;
+        return;
+    }
+    while (t->text[at] == ' ' || t->text[at] == '\t')
+        at++;
+    if (t->text[at] == ';')
+        at++;
+    else
+        at = t->node[node].end;
+    text = ws__arena_printf(w->in->arena, "\n%s%s", indent, text);
+    if (!text)
+        w->failed = WS_ENOMEM;
+    add_edit(w, at, 0, text);
+}
+
+void ws__rewrite_change(struct ws__rewrite *w, const char *yaml,
+                        const char *path, ...)
+{
+    const char *p, *y = ws__arena_strdup(w->in->arena, yaml);
+    va_list ap;
+
+    va_start(ap, path);
+    p = print(w, path, ap);
+    va_end(ap);
+    if (!p || !y) {
+        w->failed = WS_ENOMEM;
+        return;
+    }
+    if (w->nchange == WS__XFORM_MAX_CHANGES) {
+        w->failed = ws__fail(w->in->ctx, WS_ELIMIT, "more than %d changes",
+                             WS__XFORM_MAX_CHANGES);
+        return;
+    }
+    w->change[w->nchange++] = (struct ws__change){p, y};
+}
+
+void ws__rewrite_param(struct ws__rewrite *w, const char *name,
+                       const char *values, const char *dflt, const char *about)
+{
+    const char *yaml =
+        ws__arena_printf(w->in->arena,
+                         "{values: %s, default: %s, about: \"%s\"}", values,
+                         dflt, about);
+
+    if (!yaml)
+        w->failed = WS_ENOMEM;
+    else
+        ws__rewrite_change(w, yaml, "parameters.%s", name);
+}
+
+/* --- names and texts ------------------------------------------------------ */
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool has_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *p = strstr(text, word); p; p = strstr(p + 1, word))
+        if ((p == text || !is_word(p[-1])) && !is_word(p[n]))
+            return true;
+    return false;
+}
+
+const char *ws__xform_name(const struct ws__xform_in *in, const char *base)
+{
+    const char *name = base;
+
+    for (int i = 2; has_word(in->ast->text, name) ||
+                    ws__scope_find(&in->kernel->scope, name) >= 0;
+         i++) {
+        name = ws__arena_printf(in->arena, "%s%d", base, i);
+        if (!name)
+            return NULL;
+    }
+    return name;
+}
+
+const char *ws__xform_indent(const struct ws__xform_in *in, int32_t node)
+{
+    const struct ws__ast *t = in->ast;
+    uint32_t b = line_begin(t, t->node[node].begin), e = b;
+
+    while (t->text[e] == ' ' || t->text[e] == '\t')
+        e++;
+    return ws__arena_strndup(in->arena, t->text + b, e - b);
+}
+
+const char *ws__xform_text(const struct ws__xform_in *in, int32_t node)
+{
+    return ws__ast_text(in->ast, in->arena, node);
+}
+
+static const char *expr_text(const struct ws__expr *e)
+{
+    return e ? e->text : "1";
+}
+
+const char *ws__xform_grid(const struct ws__xform_in *in, int dim)
+{
+    return expr_text(in->kernel->launch[in->launch].grid[dim]);
+}
+
+const char *ws__xform_block(const struct ws__xform_in *in, int dim)
+{
+    return expr_text(in->kernel->launch[in->launch].block[dim]);
+}
+
+const struct ws__arg *ws__xform_arg(const struct ws__xform_in *in,
+                                    int32_t param)
+{
+    const struct ws__launch *l = &in->kernel->launch[in->launch];
+    bool cuda = in->kernel->dialect == WS__DIALECT_CUDA;
+    size_t i = 0;
+
+    for (int32_t c = in->ast->node[in->func].first; c >= 0;
+         c = in->ast->node[c].next) {
+        if (in->ast->node[c].kind != WS__AST_PARAM)
+            continue;
+        while (cuda && i < l->narg && l->arg[i].kind == WS__ARG_SHARED)
+            i++;
+        if (i == l->narg)
+            return NULL;
+        if (c == param)
+            return &l->arg[i];
+        i++;
+    }
+    return NULL;
+}
+
+/* --- applying ------------------------------------------------------------- */
+
+static bool cuts_macro(const struct ws__ast *t, const struct ws__edit *e)
+{
+    for (size_t i = 0; i < t->nmacro; i++) {
+        uint32_t b = (uint32_t)(t->macro[i] >> 32), end = (uint32_t)t->macro[i];
+
+        if (e->len ? e->at < end && e->at + e->len > b &&
+                         !(e->at <= b && e->at + e->len >= end)
+                   : e->at > b && e->at < end)
+            return true;
+    }
+    return false;
+}
+
+/* In the order of the text; insertions at one place keep theirs. */
+static void sort_edits(struct ws__rewrite *w)
+{
+    for (size_t i = 1; i < w->nedit; i++) {
+        struct ws__edit e = w->edit[i];
+        size_t k = i;
+
+        for (; k && w->edit[k - 1].at > e.at; k--)
+            w->edit[k] = w->edit[k - 1];
+        w->edit[k] = e;
+    }
+}
+
+static int check_edits(struct ws__rewrite *w, const char *name)
+{
+    const struct ws__ast *t = w->in->ast;
+
+    for (size_t i = 0; i < w->nedit; i++) {
+        const struct ws__edit *e = &w->edit[i];
+        struct ws__loc at;
+
+        ws__ast_line(t, e->at, &at);
+        if (i && w->edit[i - 1].at + w->edit[i - 1].len > e->at)
+            return ws__fail_at(w->in->ctx, WS_EBUG, &at,
+                               "edits of '%s' overlap", name);
+        if (cuts_macro(t, e))
+            return ws__fail_at(w->in->ctx, WS_EBUG, &at,
+                               "an edit of '%s' cuts a macro", name);
+    }
+    return 0;
+}
+
+static char *edited(struct ws__rewrite *w)
+{
+    const struct ws__ast *t = w->in->ast;
+    size_t n = t->len, from = 0, to = 0;
+    char *s;
+
+    for (size_t i = 0; i < w->nedit; i++)
+        n += strlen(w->edit[i].text) - w->edit[i].len;
+    s = ws__arena_alloc(w->in->arena, n + 1, 1);
+    for (size_t i = 0; s && i < w->nedit; i++) {
+        const struct ws__edit *e = &w->edit[i];
+        size_t len = strlen(e->text);
+
+        memcpy(s + to, t->text + from, e->at - from);
+        to += e->at - from;
+        memcpy(s + to, e->text, len);
+        to += len;
+        from = e->at + e->len;
+    }
+    if (s)
+        memcpy(s + to, t->text + from, t->len - from);
+    return s;
+}
+
+int ws__xform_apply(struct ws_ctx *ctx, struct ws__arena *a,
+                    const struct ws__ast *t, const struct ws__kernel *k,
+                    const struct ws__xform_ops *x, const struct ws__site *s,
+                    char **text, struct ws__rewrite *out)
+{
+    struct ws__xform_in in;
+    int rc;
+
+    WS_TRY(ws__xform_open(ctx, a, t, k, s->launch, &in));
+    memset(out, 0, sizeof(*out));
+    out->in = &in;
+    rc = x->apply(&in, s, out);
+    if (rc >= 0)
+        rc = out->failed;
+    if (rc >= 0) {
+        sort_edits(out);
+        rc = check_edits(out, x->name);
+    }
+    if (rc >= 0) {
+        *text = edited(out);
+        rc = *text ? 0 : WS_ENOMEM;
+    }
+    out->in = NULL;
+    return rc;
+}

@@ -1,0 +1,188 @@
+/*
+ * xform.h: source transformations of CUDA C and OpenCL C.
+ *
+ * A transformation is src/xform/<name>/xform_<name>.c with one const ops struct
+ * ws__xform_<name>. `find` looks at a kernel's tree and reports sites: places
+ * where it applies, with arguments, and places that look alike but where it
+ * must not be applied, with the reason. `apply` says what a site changes: edits
+ * of the text and changes of the kernel file. It edits nothing else, and what
+ * comes out is parsed again.
+ *
+ * What a transformation checks it proves on the code; what it cannot prove it
+ * says in the site's `trust`, and the verdict decides. It has no state, and
+ * reads what it is given alone: same source, same sites, in the same order.
+ */
+#ifndef WS_XFORM_H
+#define WS_XFORM_H
+
+#include "core/change.h"
+#include "xform/ast.h"
+
+#define WS__XFORM_ABI 1u
+#define WS__XFORM_MAX_SITES 64
+#define WS__XFORM_MAX_EDITS 256
+#define WS__XFORM_MAX_CHANGES 32
+
+/* What is transformed: one launch's function of one kernel. */
+struct ws__xform_in {
+    struct ws_ctx *ctx;
+    struct ws__arena *arena; /* of all that find and apply hand out */
+    const struct ws__ast *ast;
+    const struct ws__kernel *kernel;
+    size_t launch;
+    int32_t func; /* the FUNCTION node of its entry */
+    int32_t body; /* its BLOCK */
+};
+
+struct ws__site {
+    const char *words;   /* what would be done, where: "loop over k, line 12" */
+    const char *refused; /* why not, NULL: it applies */
+    const char *trust;   /* what is left to the verdict; NULL: nothing */
+    struct ws__loc loc;
+    int32_t node[4]; /* for apply; -1 where unused */
+    int64_t arg[4];
+    size_t launch;
+};
+struct ws__sites {
+    struct ws__site site[WS__XFORM_MAX_SITES];
+    size_t n;
+};
+
+struct ws__edit {
+    uint32_t at, len; /* bytes of the text, replaced by */
+    const char *text;
+};
+struct ws__rewrite {
+    const struct ws__xform_in *in;
+    struct ws__edit edit[WS__XFORM_MAX_EDITS];
+    size_t nedit;
+    struct ws__change change[WS__XFORM_MAX_CHANGES];
+    size_t nchange;
+    int failed; /* the first failure of the functions below */
+};
+
+/* A fact of the diagnosis (profile.h) and the factor by which it should move.
+ */
+struct ws__xform_delta {
+    const char *fact;
+    double low, high;
+};
+
+struct ws__xform_ops {
+    uint32_t abi;
+    const char *name, *about;
+    const char *needs;          /* what must hold, in a sentence */
+    const char *const *finding; /* ids of the rules that suggest it, NULL at the
+                                   end */
+    const struct ws__xform_delta *delta; /* fact NULL at the end */
+    unsigned gates; /* WS__WANT_* bits that the judge must add */
+    bool rounding;  /* results may differ in rounding */
+    bool cuda, opencl;
+    double gain; /* expected factor of the time, before anything is learnt */
+    /* Appends. 0, or WS_ENOMEM; a full list is no error. */
+    int (*find)(const struct ws__xform_in *in, struct ws__sites *out);
+    int (*apply)(const struct ws__xform_in *in, const struct ws__site *s,
+                 struct ws__rewrite *out);
+};
+extern const struct ws__xform_ops *const ws__xform_table[];
+const struct ws__xform_ops *ws__xform_lookup(const char *name);
+
+/* The launches' functions; WS_ESPEC: an entry has no body in the file. */
+int ws__xform_open(struct ws_ctx *ctx, struct ws__arena *a,
+                   const struct ws__ast *t, const struct ws__kernel *k,
+                   size_t launch, struct ws__xform_in *out);
+/* All sites of a transformation, over all launches, each function once. */
+int ws__xform_find(struct ws_ctx *ctx, struct ws__arena *a,
+                   const struct ws__ast *t, const struct ws__kernel *k,
+                   const struct ws__xform_ops *x, struct ws__sites *out);
+/* The new text and the changes, in the arena. WS_EBUG: the transformation's
+ * edits overlap or cut a macro. The caller parses the text again. */
+int ws__xform_apply(struct ws_ctx *ctx, struct ws__arena *a,
+                    const struct ws__ast *t, const struct ws__kernel *k,
+                    const struct ws__xform_ops *x, const struct ws__site *s,
+                    char **text, struct ws__rewrite *out);
+
+/* --- for find: sites ------------------------------------------------------ */
+
+/* A site at a node, with words; NULL: the list is full or there is no memory
+ * (then *rc is WS_ENOMEM). */
+struct ws__site *ws__site_add(const struct ws__xform_in *in,
+                              struct ws__sites *out, int32_t at, int *rc,
+                              const char *fmt, ...) WS_PRINTF(5, 6);
+/* The same for a place that looks alike but is refused. */
+int ws__site_refuse(const struct ws__xform_in *in, struct ws__sites *out,
+                    int32_t at, const char *words, const char *why);
+
+/* --- for apply: edits ----------------------------------------------------- */
+
+void ws__rewrite_at(struct ws__rewrite *w, uint32_t at, uint32_t len,
+                    const char *fmt, ...) WS_PRINTF(4, 5);
+/* Instead of a node; before its line, with its indentation; behind it. */
+void ws__rewrite_node(struct ws__rewrite *w, int32_t node, const char *fmt, ...)
+    WS_PRINTF(3, 4);
+void ws__rewrite_before(struct ws__rewrite *w, int32_t node, const char *fmt,
+                        ...) WS_PRINTF(3, 4);
+void ws__rewrite_behind(struct ws__rewrite *w, int32_t node, const char *fmt,
+                        ...) WS_PRINTF(3, 4);
+void ws__rewrite_change(struct ws__rewrite *w, const char *yaml,
+                        const char *path, ...) WS_PRINTF(3, 4);
+/* A new parameter: "[1, 2, 4]", the default, what it is. */
+void ws__rewrite_param(struct ws__rewrite *w, const char *name,
+                       const char *values, const char *dflt, const char *about);
+/* `base`, or base2, base3...: no name of the source, op or kernel. */
+const char *ws__xform_name(const struct ws__xform_in *in, const char *base);
+/* Blanks at the beginning of the node's line. */
+const char *ws__xform_indent(const struct ws__xform_in *in, int32_t node);
+const char *ws__xform_text(const struct ws__xform_in *in, int32_t node);
+/* Text of an expression of the launch; "1" where there is none. */
+const char *ws__xform_grid(const struct ws__xform_in *in, int dim);
+const char *ws__xform_block(const struct ws__xform_in *in, int dim);
+/* The expression of the file that argument `param` (a PARAM node) gets, and
+ * what kind it is; NULL: no value. */
+const struct ws__arg *ws__xform_arg(const struct ws__xform_in *in,
+                                    int32_t param);
+
+/* --- indices as sums ------------------------------------------------------ */
+
+#define WS__AFFINE_TERMS 24
+#define WS__AFFINE_SYMBOLS 4
+
+/* A symbol: a declaration's node, or a launch value. */
+#define WS__SYM(value, dim) (-10 - 3 * (int32_t)(value) - (dim))
+
+struct ws__affine {
+    struct ws__affine_term {
+        int64_t times;
+        int32_t sym[WS__AFFINE_SYMBOLS]; /* a product, sorted */
+        uint8_t n;
+    } term[WS__AFFINE_TERMS];
+    size_t n;
+};
+/* An integer expression as a sum of products. Variables that get one value and
+ * keep it are replaced by it; get_global_id is block times size plus thread.
+ * False: it is no such sum. */
+bool ws__affine_of(const struct ws__ast *t, int32_t expr,
+                   struct ws__affine *out);
+/* The part that is multiplied by sym, without it. False: sym occurs in a
+ * power. */
+bool ws__affine_part(const struct ws__affine *a, int32_t sym,
+                     struct ws__affine *out);
+bool ws__affine_is(const struct ws__affine *a, int64_t constant);
+bool ws__affine_uses(const struct ws__affine *a, int32_t sym);
+
+/* An access to an array through a parameter or a shared array. */
+struct ws__access {
+    int32_t node;  /* the INDEX */
+    int32_t decl;  /* PARAM or VAR */
+    int32_t index; /* expression; of the last dimension */
+    bool write, read;
+    bool affine;
+    struct ws__affine at;
+};
+/* All accesses below root to arrays of this space (WS__AS_GLOBAL: through
+ * pointer parameters). At most max; the number there are. */
+size_t ws__xform_accesses(const struct ws__xform_in *in, int32_t root,
+                          enum ws__ast_space space, struct ws__access *out,
+                          size_t max);
+
+#endif
