@@ -724,6 +724,85 @@ struct ws_roof {
 WS_API int ws_roof(struct ws_ctx *ctx, const struct ws_roof_opts *opts,
                    struct ws_roof *out);
 
+/* ---- forge: a kernel that somebody wrote, made faster ---------------------
+ */
+
+struct ws_forge_event {
+    const char *kind; /* "start", "diagnosis", "try", "failed", "same", "kept",
+                         "prepares", "back", "end" */
+    unsigned round;
+    const char *move, *words; /* the transformation; what it does, where */
+    const char *config;       /* what is measured; or NULL */
+    const char *verdict, *why;
+    const char *bound, *finding; /* of a diagnosis, in words; or NULL */
+    double expected;             /* factor; 0: not known */
+    double ratio, lo, hi;        /* of this candidate over the best; 0: none */
+    double gap;     /* of the best, time over the floor; 0: not known */
+    double speedup; /* of the best over the original so far */
+    uint64_t trials, elapsed_ns;
+};
+
+struct ws_forge_opts {
+    size_t size;
+    const char *device, *kernel, *config, *cache, *launch, *store; /* as
+        ws_tune_opts; kernel, config: what to begin with */
+    const char *out; /* folder for the new source, kernel file, patch and list
+                        of moves; NULL: none is written */
+    uint64_t budget_trials, budget_ns; /* both 0: 200 trials */
+    uint64_t seed, run_limit_ns;
+    int trust_python;
+    double enough; /* time over the floor at which nothing is left to win; 0:
+                      1.05 */
+    int explain;   /* list the moves and run nothing */
+    /* For comparisons: without diagnosis, without what earlier projects
+     * learnt, no pairs of moves. */
+    int blind, forgetful, single;
+    void (*progress)(void *user, const struct ws_forge_event *e);
+    void *user;
+};
+
+struct ws_forge_move {
+    const char *name, *words;
+    const char *refused; /* why it may not be done here; NULL: it may */
+    const char *trust;   /* what only the verdict can tell; NULL: nothing */
+    const char *needs;   /* what must hold for the transformation */
+    double gain;         /* factor to be expected, knowing nothing */
+    /* When it was tried: how it ended ("kept"...), else NULL. */
+    const char *end, *why, *bound, *config;
+    double expected, ratio, lo, hi;
+    uint64_t trial; /* the evidence in the store; 0: none */
+    int part;       /* 1: of what the result is made of */
+};
+
+struct ws_forge_row {
+    const char *workload;
+    double original_ns, best_ns, speedup, lo, hi;
+};
+
+struct ws_forge_result {
+    const char *device, *kernel, *config;
+    const char *verdict, *why; /* of the original */
+    const char *end;           /* why it ended */
+    int stopped;               /* 0, or the code that ended it early */
+    const struct ws_forge_row *row;
+    size_t nrow;
+    const struct ws_forge_move *move;
+    size_t nmove;
+    double speedup, lo, hi; /* geometric, over the workloads; 1 1 1: nothing
+                               was better */
+    double gap_before, gap_after; /* 0: not known */
+    const char *source, *kernel_file, *patch; /* texts; NULL: the original
+                                                 stays */
+    const char *written; /* the folder; NULL: nothing was written */
+    uint64_t trials;
+    double seconds;
+};
+
+/* Profiles, moves, verifies, keeps or rolls back. The result lives as long as
+ * the specification. WS_ENODRIVER: there is no libclang 19. */
+WS_API int ws_forge(struct ws_spec *spec, const struct ws_forge_opts *opts,
+                    struct ws_forge_result **out);
+
 /* ---- profile: what holds it back? ---------------------------------------- */
 
 struct ws_profile_opts {

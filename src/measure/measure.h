@@ -109,6 +109,10 @@ int ws__measure_count(struct ws__measure *m, const struct ws__candidate *c,
                       struct ws__counts_of *out);
 void ws__counts_clear(struct ws_ctx *ctx, struct ws__counts_of *c);
 
+/* Kernels that were added behind those of the session's array: from here on
+ * there are n. Between two questions. */
+void ws__measure_more(struct ws__measure *m, size_t nkernel);
+
 /* Slots of device variables for spaces and constraints (WS__MAX_SLOTS). */
 void ws__measure_vars(struct ws__measure *m, const struct ws__kernel *k,
                       uint32_t workload, union wsrt_value *vars);

@@ -88,6 +88,12 @@ static int open_session(struct ws__measure *m, struct ws__proof *p)
                                  &p->m);
 }
 
+void ws__proof_more(struct ws__measure *m)
+{
+    if (m->proof && m->proof->m)
+        ws__measure_more(m->proof->m, m->nkernel);
+}
+
 void ws__proof_close(struct ws_ctx *ctx, struct ws__proof *p)
 {
     if (!p)

@@ -341,14 +341,15 @@ size_t ws__plan_counters(const struct ws__device_info *d, const char **name,
 /* ---- all of it ------------------------------------------------------------
  */
 
-static int profile_right(struct ws__profiling *p)
+int ws__profile_right(struct ws__profiling *p)
 {
+    WS_TRY(make_plan(p));
     p->res = p->t.res;
     WS_TRY(ws__summarize(p->spec->ctx, p->t.sample_ns, p->t.nsample, &p->time));
     WS_TRY(make_floor(p));
     p->arch = arch_of(p->device);
     WS_TRY(ws__profile_counters(p));
-    if (!p->counter)
+    if (!p->counter && !p->one_size)
         WS_TRY(time_other(p));
     return ws__profile_image(p);
 }
@@ -394,8 +395,7 @@ int ws_profile(struct ws_spec *spec, const struct ws_profile_opts *opts,
     WS_TRY_DONE(choose(p));
     WS_TRY_DONE(ask(p, WS__PROFILE_ASKED, &p->t));
     if (p->t.verdict == WS__V_OK && p->t.nsample) {
-        WS_TRY_DONE(make_plan(p));
-        WS_TRY_DONE(profile_right(p));
+        WS_TRY_DONE(ws__profile_right(p));
     }
     WS_TRY_DONE(ws__profile_public(p, out));
 done:

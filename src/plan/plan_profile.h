@@ -32,6 +32,7 @@ struct ws__profiling {
     struct ws__resources res; /* the most of all entries */
     struct ws__profile_use use[WS__MAX_LAUNCHES];
     size_t main_launch;         /* whose occupancy the diagnosis reads */
+    bool one_size;              /* no other size is timed */
     int scaled_axis;            /* -1: none was timed */
     double scaled_ns, fixed_ns; /* NaN: not known */
     /* Launch of the plan * WS__NMETRIC + metric; NULL: none. In the spec's
@@ -51,6 +52,10 @@ int ws__profile_counters(struct ws__profiling *p);
  * binary the driver's words count for none. What is missing is said in mix_why.
  */
 int ws__profile_image(struct ws__profiling *p);
+/* What is known of a trial that is ok and timed: spec, o, m, device, c, w[0]
+ * (the session's workload 0), in and t are there. */
+int ws__profile_right(struct ws__profiling *p);
+void ws__profile_facts(const struct ws__profiling *p, double fact[WS__NFACT]);
 /* Facts, diagnosis and all else as the public header has them. */
 int ws__profile_public(const struct ws__profiling *p, struct ws_profile *out);
 

@@ -280,10 +280,9 @@ static int put_diagnosis(const struct ws__profiling *p,
     return 0;
 }
 
-int ws__profile_public(const struct ws__profiling *p, struct ws_profile *out)
+static struct ws__subject subject_of(const struct ws__profiling *p)
 {
-    bool right = p->t.verdict == WS__V_OK && p->t.nsample;
-    const struct ws__subject s = {.floor = &p->floor,
+    return (struct ws__subject){.floor = &p->floor,
                                   .roof = &p->roof,
                                   .res = &p->res,
                                   .occupancy =
@@ -293,7 +292,20 @@ int ws__profile_public(const struct ws__profiling *p, struct ws_profile *out)
                                   .fixed_ns = p->fixed_ns,
                                   .counter = p->counter,
                                   .nlaunch = p->plan.nlaunch};
+}
+
+void ws__profile_facts(const struct ws__profiling *p, double fact[WS__NFACT])
+{
+    const struct ws__subject s = subject_of(p);
+
+    ws__facts_make(&s, fact);
+}
+
+int ws__profile_public(const struct ws__profiling *p, struct ws_profile *out)
+{
+    bool right = p->t.verdict == WS__V_OK && p->t.nsample;
     double fact[WS__NFACT];
+    struct ws__subject subject;
 
     WS_TRY(put_names(p, out));
     out->bound = ws__bound_key(WS__BOUND_UNKNOWN);
@@ -308,9 +320,10 @@ int ws__profile_public(const struct ws__profiling *p, struct ws_profile *out)
     put_resources(p, out);
     if (!right)
         return 0;
-    ws__facts_make(&s, fact);
+    ws__profile_facts(p, fact);
     WS_TRY(put_mix(p, out));
     WS_TRY(put_facts(p, fact, out));
     WS_TRY(put_launches(p, out));
-    return put_diagnosis(p, &s, fact, out);
+    subject = subject_of(p);
+    return put_diagnosis(p, &subject, fact, out);
 }

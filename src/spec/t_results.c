@@ -767,6 +767,7 @@ static void data_fixtures(void **state)
         snprintf(text, sizeof(text),
                  "{\"ConfigurationSpace\": {\"TuningParameters\": [%s]}}",
                  cases[i].params);
+        need_data(cases[i].file);
         s = t1_spec(ctx, text);
         assert_non_null(s);
         read_data(s, cases[i].file);

@@ -1,0 +1,298 @@
+/*
+ * plan_workshop.c: kernels for a forge: reads their sources, lists what the
+ * transformations would do to them, and makes new kernels.
+ */
+#include "base/fs.h"
+#include "base/spawn.h"
+#include "plan/plan_forge.h"
+#include "plan/plan_profile.h"
+
+#include "base/banned.h"
+
+#define MAX_SOURCE ((size_t)8 << 20)
+#define MAX_PROLOGUE ((size_t)1 << 20)
+
+/* --- sources -------------------------------------------------------------- */
+
+int ws__workshop_text(struct ws__workshop *s, size_t kernel, const char **out)
+{
+    struct ws__forge_source *f = &s->source[kernel];
+    char *text;
+    size_t len;
+
+    if (!f->text) {
+        WS_TRY(ws__fs_read(s->spec->ctx, s->spec->s->kernel[kernel].source_file,
+                           MAX_SOURCE, &text, &len));
+        f->text = ws__arena_strdup(&s->arena, text);
+        ws__free(s->spec->ctx, text);
+        if (!f->text)
+            return WS_ENOMEM;
+    }
+    *out = f->text;
+    return 0;
+}
+
+/* What is defined before the source for the first workload: as
+ * ws__kernel_source has it, up to the source itself. */
+static int prologue(struct ws__workshop *s, const struct ws__kernel *k,
+                    char **out)
+{
+    struct ws_spec *spec = s->spec;
+    struct ws__instance in;
+    struct ws__config c;
+    char *all, *at;
+
+    *out = NULL;
+    ws__config_default(k, &c);
+    WS_TRY(ws__instance_make(spec->ctx, k->op, &spec->s->workload[0], &in));
+    WS_TRY(ws__kernel_source(spec->ctx, k, &c, &in, &all));
+    at = *k->source ? strstr(all, k->source) : NULL;
+    if (at)
+        *at = '\0';
+    *out = all;
+    return 0;
+}
+
+static int parse(struct ws__workshop *s, size_t kernel)
+{
+    const struct ws__kernel *k = &s->spec->s->kernel[kernel];
+    struct ws__forge_source *f = &s->source[kernel];
+    struct ws__ast_source a = {.path = k->source_file,
+                               .dialect = k->dialect,
+                               .headers = s->headers};
+    const char *include[] = {k->dir, NULL};
+    char *before;
+    int rc;
+
+    if (f->parsed)
+        return 0;
+    WS_TRY(ws__workshop_text(s, kernel, &a.text));
+    WS_TRY(prologue(s, k, &before));
+    a.prologue = before;
+    a.include = include;
+    rc = ws__ast_build(s->spec->ctx, &s->arena, &a, &f->ast);
+    ws__free(s->spec->ctx, before);
+    f->parsed = rc >= 0;
+    return rc;
+}
+
+/* --- moves ---------------------------------------------------------------- */
+
+static int add_moves(struct ws__workshop *s, struct ws__forge_source *f,
+                     const struct ws__xform_ops *x, const struct ws__sites *in)
+{
+    size_t n = f->nmove + in->n;
+    struct ws__forge_move *m = ws__arena_alloc(&s->arena, n + 1, sizeof(*m));
+    struct ws__site *site = ws__arena_alloc(&s->arena, n + 1, sizeof(*site));
+
+    if (!m || !site)
+        return WS_ENOMEM;
+    if (f->nmove) {
+        memcpy(m, f->move, f->nmove * sizeof(*m));
+        memcpy(site, f->site, f->nmove * sizeof(*site));
+    }
+    for (size_t i = 0; i < in->n; i++) {
+        size_t at = f->nmove + i;
+
+        site[at] = in->site[i];
+        m[at] = (struct ws__forge_move){.name = x->name,
+                                        .words = in->site[i].words,
+                                        .refused = in->site[i].refused,
+                                        .trust = in->site[i].trust,
+                                        .finding = x->finding,
+                                        .gain = x->gain,
+                                        .want = x->gates,
+                                        .rounding = x->rounding,
+                                        .site = at};
+    }
+    f->move = m;
+    f->site = site;
+    f->nmove = n;
+    return 0;
+}
+
+static int moves(void *self, uint32_t kernel, const struct ws__forge_move **out,
+                 size_t *n)
+{
+    struct ws__workshop *s = self;
+    struct ws__forge_source *f = &s->source[kernel];
+    struct ws__sites *sites;
+    int rc = 0;
+
+    WS_TRY(parse(s, kernel));
+    if (!f->move) {
+        sites = ws__alloc(s->spec->ctx, 1, sizeof(*sites));
+        if (!sites)
+            return WS_ENOMEM;
+        for (size_t i = 0; ws__xform_table[i] && rc >= 0; i++) {
+            rc = ws__xform_find(s->spec->ctx, &s->arena, &f->ast,
+                                &s->spec->s->kernel[kernel], ws__xform_table[i],
+                                sites);
+            if (rc >= 0)
+                rc = add_moves(s, f, ws__xform_table[i], sites);
+        }
+        ws__free(s->spec->ctx, sites);
+        WS_TRY(rc);
+    }
+    *out = f->move;
+    *n = f->nmove;
+    return 0;
+}
+
+/* --- making --------------------------------------------------------------- */
+
+/* What a kernel file or clang refuses is an answer; the rest is an error. */
+static int refused(struct ws__workshop *s, int rc, char why[512])
+{
+    struct ws_ctx *ctx = s->spec->ctx;
+
+    if (rc != WS_ESPEC && rc != WS_EEXPR && rc != WS_EBUG && rc != WS_ELIMIT &&
+        rc != WS_EPARSE)
+        return rc;
+    snprintf(why, 512, "%.500s", ctx->err.message);
+    ws__error_clear(ctx);
+    return 0;
+}
+
+static int new_kernel(struct ws__workshop *s, uint32_t of, const char *text,
+                      const struct ws__rewrite *w, size_t *out)
+{
+    struct ws_spec *spec = s->spec;
+    const struct ws__kernel *k = &spec->s->kernel[of];
+    char name[300];
+
+    snprintf(name, sizeof(name), "%.200s_%zu", spec->s->kernel[0].name,
+             spec->s->nkernel - s->first + 1);
+    (void)k;
+    WS_TRY(ws__spec_vary(spec->s, of, name, w->change, w->nchange, text, out));
+    s->source[*out].text = text;
+    if (s->m) {
+        ws__kernel_bind(&spec->s->kernel[*out],
+                        ws__measure_device(s->m)->id.is_cpu);
+        ws__measure_more(s->m, spec->s->nkernel);
+    }
+    return parse(s, *out);
+}
+
+static int make(void *self, uint32_t kernel, const struct ws__forge_move *m,
+                uint32_t *out, char why[512])
+{
+    struct ws__workshop *s = self;
+    struct ws__forge_source *f = &s->source[kernel];
+    const struct ws__kernel *k = &s->spec->s->kernel[kernel];
+    struct ws__rewrite *w = ws__alloc(s->spec->ctx, 1, sizeof(*w));
+    char *text;
+    size_t made = 0;
+    int rc = w ? 0 : WS_ENOMEM;
+
+    if (rc >= 0)
+        rc = ws__xform_apply(s->spec->ctx, &s->arena, &f->ast, k,
+                             ws__xform_lookup(m->name), &f->site[m->site],
+                             &text, w);
+    if (rc >= 0)
+        rc = new_kernel(s, kernel, text, w, &made);
+    ws__free(s->spec->ctx, w);
+    if (rc < 0)
+        return refused(s, rc, why);
+    *out = (uint32_t)made;
+    return 1;
+}
+
+/* --- what holds it back --------------------------------------------------- */
+
+static int diagnose(void *self, const struct ws__trial *t,
+                    struct ws__diagnosis *out, double *gap)
+{
+    struct ws__workshop *s = self;
+    const struct ws_profile_opts o = {.set = "full"};
+    struct ws__profiling *p = ws__alloc(s->spec->ctx, 1, sizeof(*p));
+    double fact[WS__NFACT];
+    int rc;
+
+    if (!p)
+        return WS_ENOMEM;
+    *p = (struct ws__profiling){.spec = s->spec,
+                                .o = &o,
+                                .m = s->m,
+                                .device = ws__measure_device(s->m),
+                                .c = t->candidate,
+                                .one_size = true,
+                                .scaled_axis = -1,
+                                .counters = "none"};
+    p->scaled_ns = p->fixed_ns = __builtin_nan("");
+    p->w[0] = s->spec->s->workload[0];
+    p->t = *t;
+    rc = ws__instance_make(s->spec->ctx, s->spec->s->op, &p->w[0], &p->in);
+    if (rc >= 0)
+        rc = ws__profile_right(p);
+    if (rc >= 0) {
+        ws__profile_facts(p, fact);
+        ws__diagnose(fact, out);
+        *gap = fact[WS__F_GAP] > 0 ? fact[WS__F_GAP] : 0;
+        rc = 1;
+    }
+    ws__free(s->spec->ctx, p);
+    return rc;
+}
+
+/* --- the workshop --------------------------------------------------------- */
+
+struct ws__forge_shop ws__workshop_seam(struct ws__workshop *s)
+{
+    return (struct ws__forge_shop){.moves = moves,
+                                   .make = make,
+                                   .diagnose = s->m ? diagnose : NULL,
+                                   .self = s};
+}
+
+static int find_headers(struct ws__workshop *s)
+{
+    struct ws_ctx *ctx = s->spec->ctx;
+    char *share;
+
+    WS_TRY(ws__share_dir(ctx, &share));
+    s->headers = ws__path_join(ctx, share, "ops/dialect/parse");
+    ws__free(ctx, share);
+    if (!s->headers)
+        return WS_ENOMEM;
+    if (ws__fs_is_dir(s->headers))
+        return 0;
+    return ws__fail(ctx, WS_ENOENT,
+                    "the headers for reading sources are not there: '%s'",
+                    s->headers);
+}
+
+int ws__workshop_open(struct ws_spec *spec, const struct ws_forge_opts *o,
+                      struct ws__workshop **out)
+{
+    struct ws__workshop *s = ws__alloc(spec->ctx, 1, sizeof(*s));
+    int rc;
+
+    *out = NULL;
+    if (!s)
+        return WS_ENOMEM;
+    s->spec = spec;
+    s->o = o;
+    s->first = spec->s->nkernel;
+    ws__arena_init(&s->arena, spec->ctx);
+    rc = find_headers(s);
+    if (rc >= 0)
+        rc = ws__spec_reserve(spec->s, WS__FORGE_KERNELS - spec->s->nkernel);
+    if (rc < 0)
+        ws__workshop_close(s);
+    else
+        *out = s;
+    return rc;
+}
+
+void ws__workshop_close(struct ws__workshop *s)
+{
+    struct ws_ctx *ctx;
+
+    if (!s)
+        return;
+    ctx = s->spec->ctx;
+    ws__arena_free(&s->arena);
+    ws__free(ctx, s->headers);
+    ws__free(ctx, s);
+}
