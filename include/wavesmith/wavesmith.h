@@ -790,7 +790,7 @@ struct ws_forge_result {
     size_t nmove;
     double speedup, lo, hi; /* geometric, over the workloads; 1 1 1: nothing
                                was better */
-    double gap_before, gap_after; /* 0: not known */
+    double gap_before, gap_after;             /* 0: not known */
     const char *source, *kernel_file, *patch; /* texts; NULL: the original
                                                  stays */
     const char *written; /* the folder; NULL: nothing was written */

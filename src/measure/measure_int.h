@@ -435,7 +435,9 @@ void ws__sanitize_close(struct ws__measure *m);
 /* Of a log: findings (-1: it does not say), and the words of the first. */
 void ws__sanitizer_read(const char *log, size_t n, long *found, char *words,
                         size_t size);
-void ws__proof_close(struct ws_ctx *ctx, struct ws__proof *p); /* The session of hidden shapes has the same kernels. */
+void ws__proof_close(struct ws_ctx *ctx,
+                     struct ws__proof *p); /* The session of hidden shapes has
+                                              the same kernels. */
 void ws__proof_more(struct ws__measure *m);
 /* NULL: no-op */
 

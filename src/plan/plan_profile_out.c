@@ -283,15 +283,14 @@ static int put_diagnosis(const struct ws__profiling *p,
 static struct ws__subject subject_of(const struct ws__profiling *p)
 {
     return (struct ws__subject){.floor = &p->floor,
-                                  .roof = &p->roof,
-                                  .res = &p->res,
-                                  .occupancy =
-                                      &p->use[p->main_launch].occupancy,
-                                  .mix = &p->mix,
-                                  .time_ns = p->time.median,
-                                  .fixed_ns = p->fixed_ns,
-                                  .counter = p->counter,
-                                  .nlaunch = p->plan.nlaunch};
+                                .roof = &p->roof,
+                                .res = &p->res,
+                                .occupancy = &p->use[p->main_launch].occupancy,
+                                .mix = &p->mix,
+                                .time_ns = p->time.median,
+                                .fixed_ns = p->fixed_ns,
+                                .counter = p->counter,
+                                .nlaunch = p->plan.nlaunch};
 }
 
 void ws__profile_facts(const struct ws__profiling *p, double fact[WS__NFACT])

@@ -10,7 +10,7 @@
 #include "base/banned.h"
 
 #define MAX_SOURCE ((size_t)8 << 20)
-#define MAX_PROLOGUE ((size_t)1 << 20)
+#define MAX_MEMORY ((size_t)8 << 20)
 
 /* --- sources -------------------------------------------------------------- */
 
@@ -158,12 +158,10 @@ static int new_kernel(struct ws__workshop *s, uint32_t of, const char *text,
                       const struct ws__rewrite *w, size_t *out)
 {
     struct ws_spec *spec = s->spec;
-    const struct ws__kernel *k = &spec->s->kernel[of];
     char name[300];
 
     snprintf(name, sizeof(name), "%.200s_%zu", spec->s->kernel[0].name,
              spec->s->nkernel - s->first + 1);
-    (void)k;
     WS_TRY(ws__spec_vary(spec->s, of, name, w->change, w->nchange, text, out));
     s->source[*out].text = text;
     if (s->m) {
@@ -235,13 +233,62 @@ static int diagnose(void *self, const struct ws__trial *t,
     return rc;
 }
 
+/* --- what is remembered, over all projects -------------------------------- */
+
+static char *memory_path(struct ws_ctx *ctx)
+{
+    return ws__path_join(ctx, ctx->data_dir, "moves.txt");
+}
+
+static int recall(void *self, char **text)
+{
+    struct ws_ctx *ctx = ((struct ws__workshop *)self)->spec->ctx;
+    char *path = memory_path(ctx);
+    size_t len;
+    int rc = 0;
+
+    *text = NULL;
+    if (!path)
+        return WS_ENOMEM;
+    if (ws__fs_exists(path))
+        rc = ws__fs_read(ctx, path, MAX_MEMORY, text, &len);
+    ws__free(ctx, path);
+    if (rc < 0 && rc != WS_ENOMEM) { /* nothing is remembered then */
+        ws__log(ctx, WS_LOG_WARN, "%s", ctx->err.message);
+        ws__error_clear(ctx);
+        rc = 0;
+    }
+    return rc;
+}
+
+static int learn(void *self, const char *text)
+{
+    struct ws_ctx *ctx = ((struct ws__workshop *)self)->spec->ctx;
+    char *path = memory_path(ctx);
+    int fd = -1, rc = path ? 0 : WS_ENOMEM, ended;
+
+    if (rc >= 0)
+        rc = ws__fs_mkdirs(ctx, ctx->data_dir);
+    if (rc >= 0)
+        rc = ws__fs_begin(ctx, path, !ws__fs_exists(path), &fd);
+    if (rc >= 0)
+        rc = ws__fs_append(ctx, path, fd, text, strlen(text));
+    ended = ws__fs_end(ctx, path, fd, rc >= 0);
+    ws__free(ctx, path);
+    return rc < 0 ? rc : ended;
+}
+
 /* --- the workshop --------------------------------------------------------- */
 
 struct ws__forge_shop ws__workshop_seam(struct ws__workshop *s)
 {
+    const struct ws_ctx *ctx = s->spec->ctx;
+
     return (struct ws__forge_shop){.moves = moves,
                                    .make = make,
                                    .diagnose = s->m ? diagnose : NULL,
+                                   .recall = ctx->data_dir ? recall : NULL,
+                                   .learn = ctx->data_dir ? learn : NULL,
                                    .self = s};
 }
 

@@ -94,10 +94,10 @@ static bool suggested(const struct ws__forge_base *b,
 static const struct ws__forge_memory *
 recall(const struct ws__forging *s, const char *move, const char *bound)
 {
-    for (size_t i = 0; !s->f->opts.forgetful && i < s->f->nmemory; i++)
-        if (!strcmp(s->f->memory[i].move, move) &&
-            !strcmp(s->f->memory[i].bound, bound))
-            return &s->f->memory[i];
+    for (size_t i = 0; !s->f->opts.forgetful && i < s->nmemory; i++)
+        if (!strcmp(s->memory[i].move, move) &&
+            !strcmp(s->memory[i].bound, bound))
+            return &s->memory[i];
     return NULL;
 }
 
@@ -489,11 +489,15 @@ int ws__forge_run(struct ws__forge *f, struct ws__forge_outcome *out)
     if (rc >= 0)
         rc = ws__forge_open(&s);
     if (rc >= 0)
+        rc = ws__forge_recall(&s);
+    if (rc >= 0)
         rc = begin(&s);
     if (rc >= 0 && out->verdict == WS__V_OK)
         rc = rounds(&s);
     if (rc >= 0 && out->verdict == WS__V_OK)
         rc = conclude(&s);
+    if (rc >= 0)
+        rc = ws__forge_learn(&s);
     if (rc == WS_ECANCEL || rc == WS_ETIMEOUT || rc == WS_EFULL) {
         out->stopped = rc;
         rc = 0;

@@ -40,6 +40,11 @@ struct ws__forge_shop {
      * time over the floor, 0 if unknown. */
     int (*diagnose)(void *self, const struct ws__trial *t,
                     struct ws__diagnosis *out, double *gap);
+    /* What is remembered of earlier projects, a text that only this folder
+     * reads (ws__free; NULL: nothing), and more of it, to be kept behind it.
+     * NULL: nothing is remembered. */
+    int (*recall)(void *self, char **text);
+    int (*learn)(void *self, const char *text);
     void *self;
 };
 
@@ -100,8 +105,6 @@ struct ws__forge {
     struct ws__journal journal; /* ops NULL: none */
     struct ws__run *run;
     struct ws__forge_shop shop;
-    const struct ws__forge_memory *memory;
-    size_t nmemory;
     struct ws__forge_opts opts;
 };
 

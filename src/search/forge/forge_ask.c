@@ -62,6 +62,7 @@ void ws__forge_forget(struct ws__forging *s)
     }
     ws__free(s->f->ctx, s->answer);
     ws__free(s->f->ctx, s->seen);
+    ws__free(s->f->ctx, s->memory);
 }
 
 static bool same_question(const struct ws__question *a,

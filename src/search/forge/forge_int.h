@@ -37,6 +37,8 @@ struct ws__forging {
     bool begun;                      /* the journal has the run */
     struct ws__forge_answer *answer; /* recorded, to be told again */
     size_t nanswer, answer_cap, told;
+    struct ws__forge_memory *memory;
+    size_t nmemory, memory_cap;
     struct ws__hash *seen; /* of what was compiled: binary and launches */
     size_t nseen, seen_cap;
 };
@@ -69,5 +71,10 @@ int ws__forge_compare(struct ws__forging *s, const struct ws__candidate *a,
 /* The last gates; the step is KEPT, or FAILED and why. */
 int ws__forge_prove(struct ws__forging *s, const struct ws__candidate *c,
                     unsigned want, struct ws__forge_step *x);
+
+/* --- forge_memory.c ------------------------------------------------------- */
+/* What is remembered when the run begins; what it taught, when it ends. */
+int ws__forge_recall(struct ws__forging *s);
+int ws__forge_learn(struct ws__forging *s);
 
 #endif
