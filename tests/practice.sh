@@ -7,6 +7,7 @@ copy_of() {
     cp -r "$1" "$op"
     rm -rf "$op/.wavesmith"
 }
+skipped() { ok "$1 # SKIP: $2"; echo "# SKIP $2"; }
 has_all_files() {
     local f bad=0
 
@@ -20,12 +21,13 @@ has_kernel() { [ -f "$op/kernels/$1.yaml" ]; }
 # names_of FILE: the names of its workloads, one on a line.
 names_of() { sed -n 's/^- {name: \([a-zA-Z0-9_-]*\),.*/\1/p' "$1"; }
 first_of() { workload=$(names_of "$1" | head -n 1); }
-# beyond_fake DIR: what its CUDA C needs that the fake compiler has not; fails
-# if it needs nothing of the kind.
+# beyond_fake FAKE DIR: why the fake driver in FAKE cannot run the kernel in CUDA
+# C; fails if it can.
 beyond_fake() {
     local header
 
-    header=$(grep -ho '^#include *<[^>]*>' "$1"/kernels/*.cu | head -n 1)
+    [ -e "$1/libcuda.so.1" ] || { echo "no fake driver ('make fakecuda')"; return 0; }
+    header=$(grep -ho '^#include *<[^>]*>' "$2"/kernels/*.cu | head -n 1)
     [ -n "$header" ] && echo "the fake compiler has no ${header#\#include }"
 }
 # configs_of FILE: NAME=VALUE for every value of its parameters, which stand on

@@ -18,7 +18,7 @@ for dir in practice/*/; do
     check "$dir: three workloads for a GPU" \
         [ "$(names_of "$dir/workloads-gpu.yaml" | wc -l)" -ge 3 ]
     if ! has_kernel "$kernel"; then
-        ok "$dir in OpenCL C # SKIP: it has no twin"
+        skipped "$dir in OpenCL C" "$kernel: there is no twin"
         continue
     fi
     for workload in $(names_of "$dir/workloads.yaml"); do
