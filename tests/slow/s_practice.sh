@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# The practice set, all of it on a processor: every workload of every folder of
-# practice/, the default config with all gates (timed launches, other values,
-# hidden shapes), every value of a parameter, the audit of the checker; and
-# that the workloads for a GPU are of the size they should be.
+# The practice set on a processor: of every folder of practice/ the audit of the
+# checker, every workload, every value of a parameter, and the default config with
+# all gates: timed launches, other values, hidden shapes.
 . tests/tap.sh
 . tests/practice.sh
 have_opencl || skip_all "no OpenCL device"
