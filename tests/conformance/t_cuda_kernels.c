@@ -11,6 +11,9 @@
  */
 #include "base/t_base.h"
 
+#include <dirent.h>
+#include <unistd.h>
+
 #include "device/cuda/cuda_compiler.h"
 #include "reference/reference.h"
 #include "space/space.h"
@@ -340,7 +343,7 @@ static void check_folder(const char *op, size_t nkernel)
     ws__spec_free(s);
 }
 
-static void practice_kernels(void **state)
+static void faulty_kernels(void **state)
 {
     (void)state;
     if (!compiler)
@@ -350,6 +353,75 @@ static void practice_kernels(void **state)
              archs[ONE_ARCH].arch);
     for (size_t i = 0; i < WS_COUNT(faults); i++)
         check_folder(faults[i].op, faults[i].nkernel);
+}
+
+/* practice/: the default of every kernel and the trusted one compile, and
+ * every workload for a GPU has a launch plan there. */
+static void check_workload(const struct ws__kernel *k,
+                           const struct ws__workload *w)
+{
+    static struct problem p;
+    static struct ws__plan plan;
+    struct ws__config c;
+
+    set_problem(&p, k, w);
+    ws__config_default(k, &c);
+    ws__config_vars(k, &c, p.vars);
+    must(ws__plan_make(ctx, k, p.vars, &plan), k->name);
+}
+
+static size_t check_practice(const char *name)
+{
+    static const struct ws__spec_opts opts = {.share_dir = "ops"};
+    struct ws__spec *s = NULL;
+    char path[300];
+    size_t n = 0;
+
+    snprintf(path, sizeof(path), "practice/%s", name);
+    must(ws__spec_load(ctx, path, &opts, &s), path);
+    snprintf(path, sizeof(path), "practice/%s/workloads-gpu.yaml", name);
+    must(ws__spec_workloads(s, path), path);
+    assert_true(s->nworkload >= 3);
+    for (size_t k = 0; k < s->nkernel; k++) {
+        if (s->kernel[k].dialect != WS__DIALECT_CUDA)
+            continue;
+        check_on(&s->kernel[k], &s->workload[0]);
+        for (size_t w = 0; w < s->nworkload; w++)
+            check_workload(&s->kernel[k], &s->workload[w]);
+        n++;
+    }
+    if (!n || !s->op->trusted.kernel)
+        fail_msg("practice/%s: no kernel in CUDA C, or no trusted one", name);
+    check_trusted(s->op, s->workload[0]);
+    ws__spec_free(s);
+    return n;
+}
+
+/* README.md is no folder of an operator, and neither is what begins so. */
+static bool has_op(const char *name)
+{
+    char path[300];
+
+    snprintf(path, sizeof(path), "practice/%s/op.yaml", name);
+    return name[0] != '.' && access(path, F_OK) == 0;
+}
+
+static void practice_kernels(void **state)
+{
+    DIR *dir = opendir("practice");
+    size_t n = 0;
+
+    (void)state;
+    assert_non_null(dir);
+    if (!compiler || !knows(archs[ONE_ARCH].number)) {
+        closedir(dir);
+        SKIP("%s", compiler ? "NVRTC does not know sm_90a" : missing);
+    }
+    for (struct dirent *e; (e = readdir(dir));)
+        if (has_op(e->d_name))
+            n += check_practice(e->d_name);
+    closedir(dir);
+    assert_true(n > 0);
 }
 
 static int setup(void **state)
@@ -374,10 +446,10 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_80),      cmocka_unit_test(defaults_89),
-        cmocka_unit_test(defaults_90a),     cmocka_unit_test(defaults_100),
-        cmocka_unit_test(chosen_configs),   cmocka_unit_test(random_configs),
-        cmocka_unit_test(practice_kernels),
+        cmocka_unit_test(defaults_80),    cmocka_unit_test(defaults_89),
+        cmocka_unit_test(defaults_90a),   cmocka_unit_test(defaults_100),
+        cmocka_unit_test(chosen_configs), cmocka_unit_test(random_configs),
+        cmocka_unit_test(faulty_kernels), cmocka_unit_test(practice_kernels),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,0 +1,20 @@
+/*
+ * reference.c: a transposed matrix, a thread an element of the result.
+ */
+#include "ws_dialect.h"
+
+#if T_IS_FLOAT64
+typedef double real;
+#else
+typedef float real;
+#endif
+
+WS_KERNEL_BLOCK(64, 1, 1)
+void transpose_reference(WS_GLOBAL const real *x, WS_GLOBAL real *y, long m,
+                         long n)
+{
+    const long i = (long)ws_block_x() * 64 + ws_thread_x();
+
+    if (i < m * n)
+        y[i] = x[i % m * n + i / m];
+}
