@@ -36,6 +36,11 @@ WS_PARSE_VECTOR(float)
 WS_PARSE_VECTOR(double)
 WS_PARSE_VECTOR(half)
 
+/* clang asks for these before it knows some functions. */
+#define __opencl_c_named_address_space_builtins 1
+#define cl_khr_global_int32_base_atomics 1
+#define cl_khr_local_int32_base_atomics 1
+
 #define CLK_LOCAL_MEM_FENCE 1
 #define CLK_GLOBAL_MEM_FENCE 2
 #define INFINITY (__builtin_inff())
