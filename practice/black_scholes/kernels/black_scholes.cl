@@ -1,0 +1,40 @@
+/* Black-Scholes prices of European options. One thread computes one option.
+ * options: stock price, strike, years left; prices: call, put. */
+
+/* cumulative normal distribution */
+static float cnd(float x)
+{
+    return 0.5f * erfc(-x / sqrt(2.0f));
+}
+
+/* how far the stock is above the strike, in standard deviations */
+static float d1(float S, float X, float T)
+{
+    return (log(S / X) + (RATE + pow(VOLATILITY, 2.0f) / 2.0f) * T) /
+           (VOLATILITY * sqrt(T));
+}
+
+static float d2(float S, float X, float T)
+{
+    return d1(S, X, T) - VOLATILITY * sqrt(T);
+}
+
+__kernel void black_scholes(__global const float *options,
+                            __global float *prices, int N)
+{
+    int i = get_global_id(0);
+
+    if (i >= N)
+        return;
+
+    prices[2 * i + 0] =
+        options[3 * i] *
+            cnd(d1(options[3 * i], options[3 * i + 1], options[3 * i + 2])) -
+        options[3 * i + 1] * exp(-RATE * options[3 * i + 2]) *
+            cnd(d2(options[3 * i], options[3 * i + 1], options[3 * i + 2]));
+    prices[2 * i + 1] =
+        options[3 * i + 1] * exp(-RATE * options[3 * i + 2]) *
+            cnd(-d2(options[3 * i], options[3 * i + 1], options[3 * i + 2])) -
+        options[3 * i] *
+            cnd(-d1(options[3 * i], options[3 * i + 1], options[3 * i + 2]));
+}
