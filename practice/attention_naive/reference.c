@@ -6,8 +6,14 @@
  */
 #include "ws_dialect.h"
 
+#if T_IS_FLOAT64
+typedef double real;
+#else
+typedef float real;
+#endif
+
 WS_KERNEL_BLOCK(64, 1, 1)
-void scores(WS_GLOBAL const float *q, WS_GLOBAL const float *k,
+void scores(WS_GLOBAL const real *q, WS_GLOBAL const real *k,
             WS_GLOBAL double *score, int ns, int nl)
 {
     const int at = ws_block_x() * 64 + ws_thread_x();
@@ -42,8 +48,8 @@ void rows(WS_GLOBAL const double *score, WS_GLOBAL double *most,
 
 WS_KERNEL_BLOCK(64, 1, 1)
 void output(WS_GLOBAL const double *score, WS_GLOBAL const double *most,
-            WS_GLOBAL const double *total, WS_GLOBAL const float *v,
-            WS_GLOBAL float *o, int ns, int nl)
+            WS_GLOBAL const double *total, WS_GLOBAL const real *v,
+            WS_GLOBAL real *o, int ns, int nl)
 {
     const int at = ws_block_x() * 64 + ws_thread_x();
     const int s = at / D, i = at % D;
@@ -53,5 +59,5 @@ void output(WS_GLOBAL const double *score, WS_GLOBAL const double *most,
         return;
     for (int l = 0; l < nl; l++)
         sum += exp(score[l * ns + s] - most[s]) * v[l * D + i];
-    o[at] = (float)(sum / total[s]);
+    o[at] = (real)(sum / total[s]);
 }

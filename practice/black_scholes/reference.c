@@ -4,8 +4,14 @@
  */
 #include "ws_dialect.h"
 
+#if T_IS_FLOAT64
+typedef double real;
+#else
+typedef float real;
+#endif
+
 WS_KERNEL_BLOCK(64, 1, 1)
-void value(WS_GLOBAL const float *options, WS_GLOBAL float *prices, int n)
+void value(WS_GLOBAL const real *options, WS_GLOBAL real *prices, int n)
 {
     const int i = ws_block_x() * 64 + ws_thread_x();
     const double root = 0.70710678118654752; /* sqrt(1/2) */
@@ -22,7 +28,7 @@ void value(WS_GLOBAL const float *options, WS_GLOBAL float *prices, int n)
     d2 = d1 - wide;
     strike *= exp(-(double)RATE * years); /* what it is worth today */
     prices[2 * i] =
-        (float)((stock * erfc(-d1 * root) - strike * erfc(-d2 * root)) / 2);
+        (real)((stock * erfc(-d1 * root) - strike * erfc(-d2 * root)) / 2);
     prices[2 * i + 1] =
-        (float)((strike * erfc(d2 * root) - stock * erfc(d1 * root)) / 2);
+        (real)((strike * erfc(d2 * root) - stock * erfc(d1 * root)) / 2);
 }

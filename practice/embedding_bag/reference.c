@@ -3,9 +3,15 @@
  */
 #include "ws_dialect.h"
 
+#if T_IS_FLOAT64
+typedef double real;
+#else
+typedef float real;
+#endif
+
 WS_KERNEL_BLOCK(64, 1, 1)
-void bags(WS_GLOBAL const float *table, WS_GLOBAL const int *ids,
-          WS_GLOBAL const int *starts, WS_GLOBAL float *y, int rows, int nbag,
+void bags(WS_GLOBAL const real *table, WS_GLOBAL const int *ids,
+          WS_GLOBAL const int *starts, WS_GLOBAL real *y, int rows, int nbag,
           int d)
 {
     const int at = ws_block_x() * 64 + ws_thread_x();
@@ -21,5 +27,5 @@ void bags(WS_GLOBAL const float *table, WS_GLOBAL const int *ids,
         end = (bag + 1) * AVERAGE + starts[bag + 1];
     for (int i = begin; i < end; i++)
         sum += table[ids[i] % rows * d + col];
-    y[at] = (float)sum;
+    y[at] = (real)sum;
 }

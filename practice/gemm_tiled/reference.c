@@ -4,9 +4,15 @@
  */
 #include "ws_dialect.h"
 
+#if T_IS_FLOAT64
+typedef double real;
+#else
+typedef float real;
+#endif
+
 WS_KERNEL_BLOCK(64, 1, 1)
-void layer(WS_GLOBAL const float *a, WS_GLOBAL const float *w,
-           WS_GLOBAL const float *bias, WS_GLOBAL float *c, int m, int n, int k)
+void layer(WS_GLOBAL const real *a, WS_GLOBAL const real *w,
+           WS_GLOBAL const real *bias, WS_GLOBAL real *c, int m, int n, int k)
 {
     const int at = ws_block_x() * 64 + ws_thread_x();
     const int row = at % m, col = at / m;
@@ -16,5 +22,5 @@ void layer(WS_GLOBAL const float *a, WS_GLOBAL const float *w,
         return;
     for (int i = 0; i < k; i++)
         sum += (double)a[row * k + i] * w[col * k + i];
-    c[row * n + col] = (float)(sum + bias[col]);
+    c[row * n + col] = (real)(sum + bias[col]);
 }

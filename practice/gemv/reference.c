@@ -3,9 +3,15 @@
  */
 #include "ws_dialect.h"
 
+#if T_IS_FLOAT64
+typedef double real;
+#else
+typedef float real;
+#endif
+
 WS_KERNEL_BLOCK(32, 1, 1)
-void rows(WS_GLOBAL const float *a, WS_GLOBAL const float *x,
-          WS_GLOBAL float *y, int m, int n)
+void rows(WS_GLOBAL const real *a, WS_GLOBAL const real *x, WS_GLOBAL real *y,
+          int m, int n)
 {
     const int row = ws_block_x() * 32 + ws_thread_x();
     double sum = 0;
@@ -14,5 +20,5 @@ void rows(WS_GLOBAL const float *a, WS_GLOBAL const float *x,
         return;
     for (int i = 0; i < n; i++)
         sum += (double)a[row * n + i] * x[i];
-    y[row] = (float)sum;
+    y[row] = (real)sum;
 }

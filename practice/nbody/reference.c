@@ -3,9 +3,15 @@
  */
 #include "ws_dialect.h"
 
+#if T_IS_FLOAT64
+typedef double real;
+#else
+typedef float real;
+#endif
+
 WS_KERNEL_BLOCK(64, 1, 1)
-void gravity(WS_GLOBAL const float *p, WS_GLOBAL const float *mass,
-             WS_GLOBAL float *a, int n)
+void gravity(WS_GLOBAL const real *p, WS_GLOBAL const real *mass,
+             WS_GLOBAL real *a, int n)
 {
     const int i = ws_block_x() * 64 + ws_thread_x();
     double ax = 0, ay = 0, az = 0;
@@ -23,7 +29,7 @@ void gravity(WS_GLOBAL const float *p, WS_GLOBAL const float *mass,
         ay += f * y;
         az += f * z;
     }
-    a[3 * i] = (float)ax;
-    a[3 * i + 1] = (float)ay;
-    a[3 * i + 2] = (float)az;
+    a[3 * i] = (real)ax;
+    a[3 * i + 1] = (real)ay;
+    a[3 * i + 2] = (real)az;
 }

@@ -3,9 +3,15 @@
  */
 #include "ws_dialect.h"
 
+#if T_IS_FLOAT64
+typedef double real;
+#else
+typedef float real;
+#endif
+
 WS_KERNEL_BLOCK(64, 1, 1)
-void distances(WS_GLOBAL const float *a, WS_GLOBAL const float *b,
-               WS_GLOBAL float *d, int m, int n, int k)
+void distances(WS_GLOBAL const real *a, WS_GLOBAL const real *b,
+               WS_GLOBAL real *d, int m, int n, int k)
 {
     const int at = ws_block_x() * 64 + ws_thread_x();
     const int i = at / n, j = at % n;
@@ -18,5 +24,5 @@ void distances(WS_GLOBAL const float *a, WS_GLOBAL const float *b,
 
         sum += x * x;
     }
-    d[at] = (float)sqrt(sum);
+    d[at] = (real)sqrt(sum);
 }

@@ -3,8 +3,14 @@
  */
 #include "ws_dialect.h"
 
+#if T_IS_FLOAT64
+typedef double real;
+#else
+typedef float real;
+#endif
+
 WS_KERNEL_BLOCK(32, 1, 1)
-void rows(WS_GLOBAL const float *x, WS_GLOBAL float *y, int m, int n)
+void rows(WS_GLOBAL const real *x, WS_GLOBAL real *y, int m, int n)
 {
     const int row = ws_block_x() * 32 + ws_thread_x();
     double sum = 0;
@@ -13,6 +19,6 @@ void rows(WS_GLOBAL const float *x, WS_GLOBAL float *y, int m, int n)
         return;
     for (int i = 0; i < n; i++) {
         sum += x[row * n + i];
-        y[row * n + i] = (float)sum;
+        y[row * n + i] = (real)sum;
     }
 }

@@ -3,9 +3,15 @@
  */
 #include "ws_dialect.h"
 
+#if T_IS_FLOAT64
+typedef double real;
+#else
+typedef float real;
+#endif
+
 WS_KERNEL_BLOCK(64, 1, 1)
-void segments(WS_GLOBAL const float *values, WS_GLOBAL const int *starts,
-              WS_GLOBAL float *sums, int n)
+void segments(WS_GLOBAL const real *values, WS_GLOBAL const int *starts,
+              WS_GLOBAL real *sums, int n)
 {
     const int at = ws_block_x() * 64 + ws_thread_x();
     double sum = 0;
@@ -19,5 +25,5 @@ void segments(WS_GLOBAL const float *values, WS_GLOBAL const int *starts,
         end = (at + 1) * AVERAGE + starts[at + 1];
     for (int i = begin; i < end; i++)
         sum += values[i];
-    sums[at] = (float)sum;
+    sums[at] = (real)sum;
 }

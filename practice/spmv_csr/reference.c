@@ -3,10 +3,16 @@
  */
 #include "ws_dialect.h"
 
+#if T_IS_FLOAT64
+typedef double real;
+#else
+typedef float real;
+#endif
+
 WS_KERNEL_BLOCK(64, 1, 1)
-void rows(WS_GLOBAL const float *values, WS_GLOBAL const int *columns,
-          WS_GLOBAL const int *starts, WS_GLOBAL const float *x,
-          WS_GLOBAL float *y, int m)
+void rows(WS_GLOBAL const real *values, WS_GLOBAL const int *columns,
+          WS_GLOBAL const int *starts, WS_GLOBAL const real *x,
+          WS_GLOBAL real *y, int m)
 {
     const int row = ws_block_x() * 64 + ws_thread_x();
     double sum = 0;
@@ -20,5 +26,5 @@ void rows(WS_GLOBAL const float *values, WS_GLOBAL const int *columns,
         end = (row + 1) * AVERAGE + starts[row + 1];
     for (int i = begin; i < end; i++)
         sum += (double)values[i] * x[columns[i]];
-    y[row] = (float)sum;
+    y[row] = (real)sum;
 }

@@ -3,8 +3,14 @@
  */
 #include "ws_dialect.h"
 
+#if T_IS_FLOAT64
+typedef double real;
+#else
+typedef float real;
+#endif
+
 WS_KERNEL_BLOCK(64, 1, 1)
-void laplacian(WS_GLOBAL const float *u, WS_GLOBAL float *l, int nd, int nh,
+void laplacian(WS_GLOBAL const real *u, WS_GLOBAL real *l, int nd, int nh,
                int nw)
 {
     const int at = ws_block_x() * 64 + ws_thread_x();
@@ -20,5 +26,5 @@ void laplacian(WS_GLOBAL const float *u, WS_GLOBAL float *l, int nd, int nh,
     sum += h < nh - 1 ? u[at + nw] : 0;
     sum += w > 0 ? u[at - 1] : 0;
     sum += w < nw - 1 ? u[at + 1] : 0;
-    l[at] = (float)(sum / ((double)SPACING * SPACING));
+    l[at] = (real)(sum / ((double)SPACING * SPACING));
 }
