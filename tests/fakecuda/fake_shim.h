@@ -90,6 +90,7 @@ double log(double) noexcept;
 double exp2(double) noexcept;
 double log2(double) noexcept;
 double pow(double, double) noexcept;
+double erfc(double) noexcept;
 void abort(void) noexcept;
 }
 static inline double sqrt(double x)

@@ -1,0 +1,28 @@
+/* Sums of bags of embeddings: Y[b] is the sum of the rows of the table whose
+ * ids are in bag b. One thread computes one element of Y. */
+
+/* where a bag begins in ids; after the last bag they end */
+__device__ int bag_begin(const int *starts, int bag, int bags)
+{
+    if (bag == 0)
+        return 0;
+    if (bag == bags)
+        return bags * AVERAGE;
+    return bag * AVERAGE + starts[bag];
+}
+
+__global__ void embedding_bag(const float *table, const int *ids,
+                              const int *starts, float *Y, int rows, int bags,
+                              int D)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int bag = i / D;
+
+    if (bag >= bags)
+        return;
+
+    Y[i] = 0.0f;
+    for (int j = bag_begin(starts, bag, bags);
+         j < bag_begin(starts, bag + 1, bags); j++)
+        Y[i] += table[ids[j] % rows * D + i % D];
+}

@@ -1,0 +1,19 @@
+/* Sparse matrix (compressed rows) times vector: one thread computes one row. */
+__kernel void spmv_csr(__global const float *values,
+                       __global const int *columns, __global const int *starts,
+                       __global const float *x, __global float *y, int M)
+{
+    int row = get_global_id(0);
+
+    if (row < M) {
+        /* the first row begins at 0, the last one ends at the end */
+        int begin = row == 0 ? 0 : row * AVERAGE + starts[row];
+        int end =
+            row == M - 1 ? M * AVERAGE : (row + 1) * AVERAGE + starts[row + 1];
+        float sum = 0.0f;
+
+        for (int j = begin; j < end; j++)
+            sum += values[j] * x[columns[j]];
+        y[row] = sum;
+    }
+}
