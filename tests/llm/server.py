@@ -335,7 +335,7 @@ if len(sys.argv) > 2:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(sys.argv[2])
     server.socket = tls.wrap_socket(server.socket, server_side=True)
-print(server.server_address[1], flush=True)
+os.write(1, b"%d\n" % server.server_address[1])
 threading.Thread(target=server.serve_forever, daemon=True).start()
 sys.stdin.read()
 os._exit(0)
