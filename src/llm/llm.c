@@ -293,8 +293,13 @@ static int take_ask(struct ws__llm *l, struct ws__arena *a,
 static int take_reply(struct ws__llm *l, struct ws__arena *a,
                       struct ws__llm_reply *r)
 {
-    char *text = ws__llm_utf8(a, r->text);
+    char *text;
 
+    if (strlen(r->text) > l->opts.max_reply_bytes)
+        return ws__fail(l->ctx, WS_ELIMIT,
+                        "a reply of the model of more than %zu bytes",
+                        l->opts.max_reply_bytes);
+    text = ws__llm_utf8(a, r->text);
     if (!text)
         return WS_ENOMEM;
     ws__free(l->ctx, r->text);

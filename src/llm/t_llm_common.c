@@ -1,6 +1,6 @@
 /*
- * t_llm.c: what all models share: text without the key and in UTF-8, the most
- * tokens of an ask, its hash, transcripts line by line and as files.
+ * t_llm_common.c: what all models share: text without the key and in UTF-8, the
+ * most tokens of an ask, its hash, transcripts line by line and as files.
  */
 #include "base/t_base.h"
 
