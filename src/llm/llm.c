@@ -11,11 +11,6 @@
 #include "base/names.h"
 #include "base/banned.h"
 
-/* A service wraps each message in a few tokens of its own (4 to 7 in the
- * templates in use), and a prompt in some more. */
-#define TOKENS_A_MESSAGE 16u
-#define TOKENS_A_PROMPT 32u
-
 struct ws__llm {
     struct ws_ctx *ctx;
     const struct ws__llm_ops *ops;
@@ -26,26 +21,6 @@ struct ws__llm {
     char *transcript;       /* NULL: nothing is recorded */
     bool torn;              /* its last line may be unfinished */
 };
-
-const char *ws__llm_role_name(enum ws__llm_role role)
-{
-    static const char *const name[WS__LLM_NROLE] = {[WS__LLM_SYSTEM] = "system",
-                                                    [WS__LLM_USER] = "user",
-                                                    [WS__LLM_ASSISTANT] =
-                                                        "assistant"};
-
-    return (unsigned)role < WS__LLM_NROLE ? name[role] : NULL;
-}
-
-const char *ws__llm_finish_name(enum ws__llm_finish finish)
-{
-    static const char *const name[] = {[WS__LLM_STOP] = "stop",
-                                       [WS__LLM_LENGTH] = "length",
-                                       [WS__LLM_FILTER] = "filter",
-                                       [WS__LLM_OTHER] = "other"};
-
-    return (unsigned)finish < WS_COUNT(name) ? name[finish] : "other";
-}
 
 const struct ws__llm_ops *ws__llm_find(const char *name)
 {
@@ -363,100 +338,4 @@ void ws__llm_reply_free(struct ws_ctx *ctx, struct ws__llm_reply *reply)
     ws__free(ctx, reply->text);
     ws__free(ctx, reply->model);
     reply->text = reply->model = NULL;
-}
-
-/* --- the meter ------------------------------------------------------------ */
-
-uint64_t ws__llm_tokens_most(const struct ws__llm_msg *msg, size_t n)
-{
-    uint64_t sum = TOKENS_A_PROMPT;
-
-    for (size_t i = 0; i < n; i++)
-        sum += strlen(msg[i].text) + TOKENS_A_MESSAGE;
-    return sum;
-}
-
-static uint64_t left(const struct ws__llm_meter *m)
-{
-    uint64_t used = m->prompt + m->completion;
-
-    return used < m->budget ? m->budget - used : 0;
-}
-
-int ws__llm_admit(struct ws_ctx *ctx, struct ws__llm_meter *m,
-                  const struct ws__llm_ask *ask)
-{
-    uint64_t prompt = ws__llm_tokens_most(ask->msg, ask->n);
-
-    if (m->budget && prompt + ask->max_tokens > left(m)) {
-        ws__fail(ctx, WS_ELIMIT,
-                 "the budget of %llu tokens has %llu left, and this ask could "
-                 "take %llu (prompt %llu at most, reply %u); it was not sent",
-                 (unsigned long long)m->budget, (unsigned long long)left(m),
-                 (unsigned long long)(prompt + ask->max_tokens),
-                 (unsigned long long)prompt, ask->max_tokens);
-        return ws__hint(ctx, "raise the budget of tokens");
-    }
-    m->attempts++;
-    return 0;
-}
-
-uint64_t ws__llm_left(const struct ws__llm_meter *m,
-                      const struct ws__llm_ask *ask)
-{
-    uint64_t prompt = ws__llm_tokens_most(ask->msg, ask->n);
-
-    if (!m->budget)
-        return UINT64_MAX;
-    return left(m) > prompt ? left(m) - prompt : 0;
-}
-
-void ws__llm_charge(struct ws__llm_meter *m, const struct ws__llm_opts *opts,
-                    uint64_t prompt, uint64_t completion)
-{
-    m->prompt += prompt;
-    m->completion += completion;
-    m->cost += ((double)prompt * opts->price_in +
-                (double)completion * opts->price_out) /
-               1e6;
-}
-
-void ws__llm_settle(struct ws__llm_meter *m, const struct ws__llm_opts *opts,
-                    const struct ws__llm_ask *ask, struct ws__llm_reply *r,
-                    uint64_t hidden_bytes)
-{
-    double before = m->cost;
-
-    if (!r->reported) {
-        uint64_t bytes = strlen(r->text) + hidden_bytes;
-
-        r->prompt_tokens = ws__llm_tokens_most(ask->msg, ask->n);
-        r->completion_tokens =
-            bytes < ask->max_tokens ? bytes : ask->max_tokens;
-    }
-    ws__llm_charge(m, opts, r->prompt_tokens, r->completion_tokens);
-    r->cost = m->cost - before;
-}
-
-void ws__llm_settle_lost(struct ws__llm_meter *m,
-                         const struct ws__llm_opts *opts,
-                         const struct ws__llm_ask *ask)
-{
-    ws__llm_charge(m, opts, ws__llm_tokens_most(ask->msg, ask->n),
-                   ask->max_tokens);
-}
-
-struct ws__hash ws__llm_hash(const struct ws__llm_ask *ask)
-{
-    struct ws__hash h = ws__hash_u64((struct ws__hash){0}, ask->n);
-    char number[32];
-
-    for (size_t i = 0; i < ask->n; i++) {
-        h = ws__hash_u64(h, ask->msg[i].role);
-        h = ws__hash_str(h, ask->msg[i].text);
-    }
-    h = ws__hash_u64(h, ask->max_tokens);
-    snprintf(number, sizeof(number), "%.9g",
-             ask->temperature < 0 ? -1.0 : ask->temperature);
-    return ws__hash_str(h, number);
 }

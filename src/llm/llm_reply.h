@@ -18,6 +18,7 @@
  * dots, [3] (an element of a list) and [+] (append); what a path and its value
  * mean is the caller's business.
  *
+ * What stands between <think> and </think> at the beginning is passed over.
  * Nothing of a reply is run, and no file that it names is touched. Everything
  * else is refused with one sentence that can go back to the model.
  */

@@ -194,12 +194,42 @@ static int take_row(struct finder *f, const struct ws__llm_row *r, size_t row)
     return is_marker(r, '=', "") ? divide_block(f, row) : 0;
 }
 
+static bool has(const struct ws__llm_row *r, const char *word)
+{
+    return memmem(r->p, r->n, word, strlen(word)) != NULL;
+}
+
+/* Some services leave a model's thoughts in front of its reply; drafts in
+ * there are no part of it. *first: the row after them. */
+static int skip_thoughts(struct ws_ctx *ctx, const struct ws__llm_rows *reply,
+                         size_t *first)
+{
+    size_t from = 0;
+
+    *first = 0;
+    while (from < reply->n && rest_is(&reply->row[from], 0, ""))
+        from++;
+    if (from == reply->n || !has(&reply->row[from], "<think>") ||
+        memcmp(reply->row[from].p, "<think>", 7) != 0)
+        return 0;
+    for (size_t i = from; i < reply->n; i++)
+        if (has(&reply->row[i], "</think>")) {
+            *first = i + 1;
+            return 0;
+        }
+    return ws__fail(ctx, WS_EPARSE,
+                    "the thoughts that the reply begins with are not ended by "
+                    "'</think>'; was the reply cut?");
+}
+
 int ws__llm_blocks_find(struct ws_ctx *ctx, const struct ws__llm_rows *reply,
                         struct ws__llm_blocks *out)
 {
     struct finder f = {.ctx = ctx, .b = out};
+    size_t first;
 
-    for (size_t i = 0; i < reply->n; i++)
+    WS_TRY(skip_thoughts(ctx, reply, &first));
+    for (size_t i = first; i < reply->n; i++)
         WS_TRY(take_row(&f, &reply->row[i], i));
     if (f.where != OUTSIDE)
         return ws__fail(ctx, WS_EPARSE,

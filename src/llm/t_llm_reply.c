@@ -65,6 +65,16 @@ static void takes_a_whole_kernel(void **state)
     gives("```python\n@triton.jit\n```\n", "@triton.jit\n");
 }
 
+static void passes_over_thoughts(void **state)
+{
+    (void)state;
+    gives("\n<think>\n```\nint y;\n```\nHm.</think>\n```\nint x;\n```\n",
+          "int x;\n");
+    gives("<think></think>\n```\nint x;\n```\n", "int x;\n");
+    refuses("<think>\n```\nint x;\n```\n", "not ended by '</think>'");
+    refuses("```\n<think>\n```\n```\n</think>\n```\n", "has 2 fenced");
+}
+
 static void takes_blocks(void **state)
 {
     (void)state;
@@ -289,6 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_a_whole_kernel),
+        cmocka_unit_test(passes_over_thoughts),
         cmocka_unit_test(takes_blocks),
         cmocka_unit_test(keeps_line_ends),
         cmocka_unit_test(takes_changes),

@@ -75,10 +75,10 @@ class Handler(socketserver.StreamRequestHandler):
         self.stream(events)
 
     def read(self):
-        start = self.rfile.readline().decode()
-        if not start:
+        start = self.rfile.readline().decode("latin-1").split()
+        if len(start) < 3:
             return False
-        self.path = start.split()[1]
+        self.path = start[1]
         self.headers = {}
         while True:
             line = self.rfile.readline().decode().strip()

@@ -215,7 +215,7 @@ static CURLcode drive(struct call *c, uint64_t end_ns)
     while (running) {
         if (curl_multi_perform(h->multi, &running))
             return CURLE_OUT_OF_MEMORY;
-        if (c->rc >= 0)
+        if (c->rc >= 0 && running)
             c->rc = check_time(c, end_ns);
         if (c->rc < 0)
             return CURLE_ABORTED_BY_CALLBACK;
