@@ -207,8 +207,6 @@ static void refuses_blocks_that_do_not_match(void **state)
 
 static void refuses_bad_yaml(void **state)
 {
-    struct ws__buf b;
-
     (void)state;
     refuses(YAML(""), "of the reply: it is empty");
     refuses(YAML("[]\n"), "changes nothing");
@@ -243,6 +241,13 @@ static void refuses_bad_yaml(void **state)
         snprintf(text, sizeof(text), YAML("- {path: \"%s\", value: 1}\n"), *p);
         refuses(text, "is no path");
     }
+}
+
+static void refuses_long_yaml(void **state)
+{
+    struct ws__buf b;
+
+    (void)state;
     ws__buf_init(&b, ctx, 1 << 20);
     ws__buf_puts(&b, "```yaml\n");
     for (int i = 0; i <= WS__LLM_CHANGES_MAX; i++)
@@ -307,6 +312,7 @@ int main(void)
         cmocka_unit_test(refuses_broken_blocks),
         cmocka_unit_test(refuses_blocks_that_do_not_match),
         cmocka_unit_test(refuses_bad_yaml),
+        cmocka_unit_test(refuses_long_yaml),
         cmocka_unit_test(survives_without_memory),
     };
 
