@@ -79,15 +79,20 @@ class Handler(socketserver.StreamRequestHandler):
         if len(start) < 3:
             return False
         self.path = start[1]
+        if self.path.startswith("/early/"):
+            return False  # hangs up on a request that is on its way
         self.headers = {}
         while True:
-            line = self.rfile.readline().decode().strip()
+            line = self.rfile.readline().decode("latin-1").strip()
             if not line:
                 break
-            k, v = line.split(":", 1)
+            k, _, v = line.partition(":")
             self.headers[k.lower()] = v.strip()
         raw = self.rfile.read(int(self.headers.get("content-length", 0)))
-        self.request_json = json.loads(raw)
+        try:
+            self.request_json = json.loads(raw)
+        except ValueError:
+            return False  # something else than HTTP
         self.last = self.request_json["messages"][-1]["content"]
         self.key = self.headers.get("authorization", "")[len("Bearer "):]
         with lock:

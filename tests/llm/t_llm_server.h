@@ -143,4 +143,18 @@ static inline int t_say(struct ws__llm *l, const char *text,
     return ws__llm_ask(l, &ask, r);
 }
 
+/* A prompt that fills every buffer on its way to a service that hangs up: an
+ * error, and no signal that would end us. */
+static inline void t_says_too_much(struct ws__llm *l)
+{
+    size_t n = (size_t)8 << 20;
+    char *text = malloc(n + 1);
+    struct ws__llm_reply r;
+
+    memset(text, 'x', n);
+    text[n] = '\0';
+    assert_true(t_say(l, text, &r) < 0);
+    free(text);
+}
+
 #endif

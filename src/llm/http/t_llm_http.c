@@ -270,6 +270,20 @@ static void keeps_its_connection(void **state)
     ws__llm_free(l);
 }
 
+static void survives_a_service_that_hangs_up(void **state)
+{
+    struct ws__llm_opts o = t_llm_opts(NULL);
+    struct ws__llm *l;
+    char url[128];
+
+    (void)state;
+    o.target = t_server_url(&server, "early", url);
+    assert_int_equal(ws__llm_open(ctx, "http", &o, &l), 0);
+    t_says_too_much(l);
+    assert_int_equal(ws_ctx_error(ctx)->code, WS_EPROTO);
+    ws__llm_free(l);
+}
+
 /* --- options -------------------------------------------------------------- */
 
 static void refuses(struct ws__llm_opts o, int code, const char *words)
@@ -604,6 +618,7 @@ int main(void)
         cmocka_unit_test(gives_up),
         cmocka_unit_test(sends_what_it_should),
         cmocka_unit_test(keeps_its_connection),
+        cmocka_unit_test(survives_a_service_that_hangs_up),
         cmocka_unit_test(refuses_options),
         cmocka_unit_test(takes_addresses),
         cmocka_unit_test(refuses_its_key_in_a_message),

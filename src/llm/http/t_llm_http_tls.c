@@ -94,6 +94,22 @@ static void says_that_a_port_speaks_something_else(void **state)
     assert_int_equal(t_server_count(&server, "/good/x"), 0);
 }
 
+static void survives_a_service_that_hangs_up(void **state)
+{
+    struct ws__llm_opts o = t_llm_opts(NULL);
+    struct ws__llm *l;
+    char url[128];
+
+    (void)state;
+    needs_openssl();
+    snprintf(url, sizeof(url), "https://127.0.0.1:%d/early/1/v1", server.port);
+    o.target = url;
+    o.ca_file = pem;
+    assert_int_equal(ws__llm_open(ctx, "http", &o, &l), 0);
+    t_says_too_much(l);
+    ws__llm_free(l);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -123,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trusts_what_it_is_told_to),
         cmocka_unit_test(trusts_nothing_else),
+        cmocka_unit_test(survives_a_service_that_hangs_up),
         cmocka_unit_test(says_that_a_port_speaks_something_else),
     };
 
