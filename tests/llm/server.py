@@ -76,8 +76,8 @@ class Handler(socketserver.StreamRequestHandler):
 
     def read(self):
         start = self.rfile.readline().decode("latin-1").split()
-        if len(start) < 3:
-            return False
+        if start[:1] != ["POST"] or len(start) < 3:
+            return False  # TLS, or nothing
         self.path = start[1]
         if self.path.startswith("/early/"):
             return False  # hangs up on a request that is on its way
@@ -86,7 +86,9 @@ class Handler(socketserver.StreamRequestHandler):
             line = self.rfile.readline().decode("latin-1").strip()
             if not line:
                 break
-            k, _, v = line.partition(":")
+            k, colon, v = line.partition(":")
+            if not colon:
+                return False
             self.headers[k.lower()] = v.strip()
         raw = self.rfile.read(int(self.headers.get("content-length", 0)))
         try:
