@@ -30,7 +30,7 @@ VARIANT := $(notdir $(CC))$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if \
 B := build/$(VARIANT)
 G := $(B)/gen
 
-PKGS := libfyaml jansson sqlite3 zlib
+PKGS := libfyaml jansson sqlite3 zlib libcurl
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
@@ -40,7 +40,8 @@ SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer \
     -fno-sanitize-recover=all)
 CPPFLAGS := -D_GNU_SOURCE -Iinclude -Isrc -Iruntime -Iworker -I. $(PKG_CFLAGS)
 CFLAGS = -std=c11 -g $(OPT) $(WARN) $(SANFLAGS) $(EXTRA)
-LDLIBS := $(PKG_LIBS) -ldl -lpthread -lm
+# What does not talk to a model does not load what that takes.
+LDLIBS := -Wl,--as-needed $(PKG_LIBS) -ldl -lpthread -lm
 LDFLAGS := $(SANFLAGS) $(EXTRA)
 
 notest = $(filter-out $(foreach d,$(sort $(dir $(1))),$(d)t_%.c $(d)fuzz_%.c),$(1))
@@ -49,6 +50,7 @@ notest = $(filter-out $(foreach d,$(sort $(dir $(1))),$(d)t_%.c $(d)fuzz_%.c),$(
 DEVICES := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/device/*/device_*.c)))))
 STRATEGIES := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/search/*/search_*.c)))))
 XFORMS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/xform/*/xform_*.c)))))
+LLMS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/llm/*/llm_*.c)))))
 OPS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard ops/*/reference.c)))))
 
 SRC_LIB := $(call notest,$(wildcard src/*/*.c src/*/*/*.c))
@@ -57,7 +59,7 @@ SRC_OPS := $(wildcard ops/*/reference.c)
 SRC_WORKER := $(call notest,$(wildcard worker/*.c))
 SRC_CLI := $(call notest,$(wildcard cli/*.c))
 GEN_C := $(G)/table_device.c $(G)/table_search.c $(G)/table_reference.c \
-    $(G)/table_xform.c
+    $(G)/table_xform.c $(G)/table_llm.c
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 OBJ_RT := $(call obj,$(SRC_RT))
@@ -96,6 +98,8 @@ $(G)/table_search.c: FORCE
 	$(call table,struct ws__strategy_ops,ws__search_,$(STRATEGIES),ws__strategy_table,search/search.h)
 $(G)/table_xform.c: FORCE
 	$(call table,struct ws__xform_ops,ws__xform_,$(XFORMS),ws__xform_table,xform/xform.h)
+$(G)/table_llm.c: FORCE
+	$(call table,struct ws__llm_ops,ws__llm_,$(LLMS),ws__llm_table,llm/llm.h)
 $(G)/table_reference.c: FORCE
 	$(call table,struct ws__native_reference,ws__reference_,$(OPS),ws__native_table,reference/reference.h)
 

@@ -2,9 +2,10 @@
  * spawn.c: child processes. See spawn.h.
  *
  * posix_spawn, not fork: the tool may hold gigabytes and several threads, and
- * between fork and exec a copy of either is trouble. The child sees exactly
- * four descriptors: nothing to read, two that go to the error file, and the
- * socket. Everything else is closed, whatever flags others forgot to set.
+ * between fork and exec a copy of either is trouble. A worker sees exactly four
+ * descriptors: nothing to read, two that go to the error file, and the socket;
+ * another program its three standard streams. Everything else is closed,
+ * whatever flags others forgot to set.
  *
  * A child is only ever reaped here, so a pid that is not 0 is ours and alive
  * or a zombie; signals cannot hit a stranger.
@@ -60,21 +61,32 @@ static char **make_env(struct ws_ctx *ctx, const char *const *extra)
     return env;
 }
 
+/* What a child gets as its descriptors 0, 1, 2 and WS__WORKER_FD. Each is 3
+ * or more, or -1: /dev/null, and no socket. */
+struct ends {
+    int in, out, err, sock;
+};
+
+static int place(posix_spawn_file_actions_t *fa, int fd, int to)
+{
+    if (fd >= 0)
+        return posix_spawn_file_actions_adddup2(fa, fd, to);
+    return posix_spawn_file_actions_addopen(fa, to, "/dev/null",
+                                            to ? O_WRONLY : O_RDONLY, 0);
+}
+
 /* All sources are 3 or more, so that each step leaves those of the later ones
  * alone. A copy onto itself only keeps it open beyond exec. */
-static int fill_actions(posix_spawn_file_actions_t *fa, int sock, int err)
+static int fill_actions(posix_spawn_file_actions_t *fa, const struct ends *ends)
 {
+    bool socket = ends->sock >= 0;
     int e;
 
-    if ((e = posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDONLY,
-                                              0)) ||
-        (e = err < 0 ? posix_spawn_file_actions_addopen(fa, 2, "/dev/null",
-                                                        O_WRONLY, 0)
-                     : posix_spawn_file_actions_adddup2(fa, err, 2)) ||
-        (e = posix_spawn_file_actions_adddup2(fa, 2, 1)) ||
-        (e = posix_spawn_file_actions_adddup2(fa, sock, WS__WORKER_FD)))
+    if ((e = place(fa, ends->in, 0)) || (e = place(fa, ends->err, 2)) ||
+        (e = place(fa, ends->out, 1)) ||
+        (socket && (e = place(fa, ends->sock, WS__WORKER_FD))))
         return e;
-    return posix_spawn_file_actions_addclosefrom_np(fa, WS__WORKER_FD + 1);
+    return posix_spawn_file_actions_addclosefrom_np(fa, WS__WORKER_FD + socket);
 }
 
 /* Signals as in a fresh process, whatever the tool blocks or ignores. A group
@@ -95,7 +107,7 @@ static int fill_attr(posix_spawnattr_t *at)
                                             POSIX_SPAWN_SETPGROUP);
 }
 
-static int spawn(const char *const *argv, char **env, int sock, int err,
+static int spawn(const char *const *argv, char **env, const struct ends *ends,
                  pid_t *pid)
 {
     posix_spawn_file_actions_t fa;
@@ -106,7 +118,7 @@ static int spawn(const char *const *argv, char **env, int sock, int err,
         return e;
     e = posix_spawnattr_init(&at);
     if (!e) {
-        e = fill_actions(&fa, sock, err);
+        e = fill_actions(&fa, ends);
         if (!e)
             e = fill_attr(&at);
         if (!e)
@@ -210,7 +222,9 @@ int ws__proc_start(struct ws_ctx *ctx, const char *const *argv,
         return WS_ENOMEM;
     e = make_pair(pair);
     if (!e) {
-        e = spawn(argv, env, pair[1], stderr_fd, &out->pid);
+        struct ends ends = {-1, stderr_fd, stderr_fd, pair[1]};
+
+        e = spawn(argv, env, &ends, &out->pid);
         close(pair[1]);
     }
     ws__free(ctx, env);
@@ -222,6 +236,20 @@ int ws__proc_start(struct ws_ctx *ctx, const char *const *argv,
     }
     out->sock = pair[0];
     return 0;
+}
+
+int ws__proc_start_io(struct ws_ctx *ctx, const char *const *argv,
+                      const int io[3], struct ws__proc *out)
+{
+    struct ends ends = {io[0], io[1], io[2], -1};
+    int e;
+
+    *out = (struct ws__proc){.sock = -1};
+    e = spawn(argv, environ, &ends, &out->pid);
+    if (!e)
+        return 0;
+    out->pid = 0;
+    return ws__sys_fail(ctx, e, "start '%s'", argv[0]);
 }
 
 static void close_sock(struct ws__proc *p)
@@ -252,6 +280,11 @@ static bool reap(struct ws__proc *p, int flags)
     }
     p->pid = 0;
     return true;
+}
+
+bool ws__proc_ended(struct ws__proc *p)
+{
+    return p->pid <= 0 || reap(p, WNOHANG);
 }
 
 void ws__proc_stop(struct ws__proc *p, uint64_t grace_ns)

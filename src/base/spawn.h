@@ -50,6 +50,13 @@ int ws__sys_fail(struct ws_ctx *ctx, int e, const char *what, ...)
 int ws__proc_start(struct ws_ctx *ctx, const char *const *argv,
                    const char *const *env_extra, int stderr_fd,
                    struct ws__proc *out);
+/* As ws__proc_start for a program that is no worker: no socket, and io[0..2]
+ * (3 or more, still the caller's; -1: /dev/null) become its standard streams.
+ * It does not notice that we end: kill it. */
+int ws__proc_start_io(struct ws_ctx *ctx, const char *const *argv,
+                      const int io[3], struct ws__proc *out);
+/* Whether it has ended; does not wait. What it started has then ended, too. */
+bool ws__proc_ended(struct ws__proc *p);
 /* Closes the socket, waits up to grace_ns, then SIGKILL. Idempotent. */
 void ws__proc_stop(struct ws__proc *p, uint64_t grace_ns);
 void ws__proc_kill(struct ws__proc *p);

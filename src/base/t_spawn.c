@@ -156,6 +156,10 @@ static void refuses(struct ws_ctx *ctx, const char *path, int code)
     int before = t_count_fds();
     struct ws__proc p;
 
+    static const int io[3] = {-1, -1, -1};
+
+    assert_int_equal(ws__proc_start_io(ctx, argv, io, &p), code);
+    assert_int_equal(p.pid, 0);
     assert_int_equal(ws__proc_start(ctx, argv, NULL, -1, &p), code);
     assert_int_equal(e->code, code);
     assert_non_null(strstr(e->message, path));
@@ -331,6 +335,43 @@ static void says_that_proc_is_needed(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static void gives_programs_their_streams(void **state)
+{
+    const char *const argv[] = {
+        "/bin/sh", "-c", "cat; echo no >&2; (sleep 100 &); ls /proc/self/fd",
+        NULL};
+    struct ws_ctx *ctx = t_ctx(NULL);
+    char got[2][64] = {"", ""};
+    int pipes[2][2], before = t_count_fds();
+    struct ws__proc p;
+    struct ws__shm in;
+
+    (void)state;
+    assert_int_equal(ws__shm_new(ctx, 3, &in), 0);
+    memcpy(in.p, "yes", 3);
+    assert_int_equal(pipe(pipes[0]) | pipe(pipes[1]), 0);
+    const int io[3] = {in.fd, pipes[0][1], pipes[1][1]};
+    assert_int_equal(ws__proc_start_io(ctx, argv, io, &p), 0);
+    close(pipes[0][1]);
+    close(pipes[1][1]);
+    while (!ws__proc_ended(&p))
+        ws__sleep_ns(1000000);
+    assert_true(ws__proc_ended(&p));
+    assert_int_equal(p.status, 0);
+    for (int i = 0; i < 2; i++) {
+        /* An end of file: what it left behind has ended with it. */
+        for (ssize_t n, at = 0;
+             (n = read(pipes[i][0], got[i] + at, 60 - (size_t)at)) > 0;)
+            at += n;
+        close(pipes[i][0]);
+    }
+    assert_string_equal(got[0], "yes0\n1\n2\n3\n"); /* 3: the folder */
+    assert_string_equal(got[1], "no\n");
+    ws__shm_free(&in);
+    assert_int_equal(t_count_fds(), before);
+    ws_ctx_free(ctx);
+}
+
 static int start_and_stop(struct ws_ctx *ctx, void *user)
 {
     static const char *const env[] = {"A=1", NULL};
@@ -353,6 +394,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(talks_to_a_child),
         cmocka_unit_test(kills_what_does_not_end),
+        cmocka_unit_test(gives_programs_their_streams),
         cmocka_unit_test(inherits_only_what_it_should),
         cmocka_unit_test(survives_without_streams),
         cmocka_unit_test(refuses_what_is_no_program),

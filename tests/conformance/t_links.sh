@@ -8,9 +8,10 @@ needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
 own='lib(c|m|dl|pthread|gcc_s)\.so.*|ld-linux.*'
 san='lib(asan|ubsan|tsan|lsan|stdc\+\+)\.so.*'
 for f in wavesmith wavesmith-worker libwavesmith.so; do
-    others=$(needed "$build/$f" | grep -vxE "$own|$san|lib(fyaml|jansson|sqlite3|z)\.so.*")
+    others=$(needed "$build/$f" | grep -vxE "$own|$san|lib(fyaml|jansson|sqlite3|z|curl)\.so.*")
     check "$f needs nothing else${others:+: $others}" [ -z "$others" ]
 done
+check "a worker loads no HTTP" [ -z "$(needed "$build/wavesmith-worker" | grep curl)" ]
 others=$(needed "$build/libwsrt.so" | grep -vxE "$own|$san")
 check "libwsrt.so needs nothing but libc${others:+: $others}" [ -z "$others" ]
 check "the list is not empty" [ -n "$(needed "$build/wavesmith")" ]
