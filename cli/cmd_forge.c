@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void print_range(FILE *f, double value, double lo, double hi)
@@ -106,6 +107,8 @@ static json_t *result_json(const struct ws_forge_result *r)
             r->gap_after > 0 ? cli_real(r->gap_after) : json_null());
     cli_put(j, "trials", json_integer((json_int_t)r->trials));
     cli_put(j, "seconds", cli_real(r->seconds));
+    cli_put(j, "tokens", json_integer((json_int_t)r->tokens));
+    cli_put(j, "cost", cli_real(r->cost));
     cli_put(j, "workloads", rows);
     cli_put(j, "moves", moves);
     cli_put(j, "source", cli_text(r->source));
@@ -171,6 +174,9 @@ static void print_result(const struct ws_forge_result *r)
            (unsigned long long)r->trials, r->seconds,
            r->end && *r->end ? r->end : "early");
     print_parts(r);
+    if (r->tokens)
+        printf("the model used %llu tokens, cost %.4g\n",
+               (unsigned long long)r->tokens, r->cost);
     if (!r->source)
         printf("nothing was better: the original stays\n");
     if (r->written)
@@ -204,7 +210,8 @@ static int run(struct cli *c, int argc, char **argv)
     struct ws_forge_opts o = {.size = sizeof(o)};
     struct cli_budget budget = {0};
     struct cli_kernels kernels = {0};
-    const char *pos[1], *workloads = NULL;
+    struct cli_list argv_list = {0};
+    const char *pos[1], *workloads = NULL, *words[17] = {NULL};
     bool explain = false, trust = false, blind = false, forgetful = false,
          single = false;
     struct ws_forge_result *r;
@@ -239,6 +246,22 @@ static int run(struct cli *c, int argc, char **argv)
          &o.run_limit_ns},
         {"trust-python", NULL, "the reference in Python may run", CLI_FLAG,
          &trust},
+        {"A language model beside the transformations:", NULL, NULL, CLI_GROUP,
+         NULL},
+        {"proposer", "KIND",
+         "http, command or replay; default: rules, no model at all", CLI_TEXT,
+         &o.proposer},
+        {"endpoint", "URL|FILE",
+         "of the service, up to .../v1; of replay: the "
+         "transcript",
+         CLI_TEXT, &o.model_target},
+        {"model", "NAME", "as the service calls it", CLI_TEXT, &o.model},
+        {"model-command", "PROGRAM", "of command; again for each argument",
+         CLI_LIST, &argv_list},
+        {"tokens", "N", "of the whole run, at most; default: no limit", CLI_U64,
+         &o.model_tokens},
+        {"transcript", "FILE", "append every reply to it", CLI_TEXT,
+         &o.transcript},
         {"For comparisons:", NULL, NULL, CLI_GROUP, NULL},
         {"no-profile", NULL, "choose moves without a diagnosis", CLI_FLAG,
          &blind},
@@ -253,6 +276,11 @@ static int run(struct cli *c, int argc, char **argv)
     rc = cli_open(c, pos[0], workloads, &kernels, &spec);
     if (rc)
         return rc;
+    for (size_t i = 0; i < argv_list.n; i++)
+        words[i] = argv_list.item[i];
+    o.model_argv = argv_list.n ? words : NULL;
+    o.model_key = getenv("WAVESMITH_API_KEY");
+    o.path = getenv("PATH");
     o.kernel = kernels.name;
     o.budget_trials = budget.trials;
     o.budget_ns = budget.ns;

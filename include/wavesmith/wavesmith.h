@@ -759,6 +759,20 @@ struct ws_forge_opts {
     int blind, forgetful, single;
     void (*progress)(void *user, const struct ws_forge_event *e);
     void *user;
+    /* A model that proposes beside the transformations: "http" (a service that
+     * speaks OpenAI's chat completions), "command" (a program, the prompt on
+     * its input, the reply on its output), "replay" (a transcript); NULL: none.
+     */
+    const char *proposer;
+    const char *model_target;      /* URL, or the transcript's path */
+    const char *model;             /* its name */
+    const char *model_key;         /* the secret of the service; kept nowhere */
+    const char *const *model_argv; /* command: program and arguments, NULL ends
+                                    */
+    uint64_t model_tokens;         /* at most, of the whole run; 0: no limit */
+    double price_in, price_out;    /* of a million tokens */
+    const char *transcript; /* file that every reply is appended to; or NULL */
+    const char *path;       /* where programs are looked for, as PATH */
 };
 
 struct ws_forge_move {
@@ -796,6 +810,8 @@ struct ws_forge_result {
     const char *written; /* the folder; NULL: nothing was written */
     uint64_t trials;
     double seconds;
+    uint64_t tokens; /* of the model */
+    double cost;
 };
 
 /* Profiles, moves, verifies, keeps or rolls back. The result lives as long as

@@ -127,6 +127,7 @@ static int choose(struct forging *s)
             name = p->kernel[i].name;
     }
     WS_TRY(ws__plan_choose(s->spec, name, s->o.config, &s->f.original));
+    s->shop->name = p->kernel[s->f.original.kernel].name;
     if (can_transform(p->kernel[s->f.original.kernel].dialect))
         return 0;
     ws__fail(s->ctx, WS_EINVAL,
@@ -143,6 +144,30 @@ static int need_workloads(struct forging *s)
         return 0;
     ws__fail(s->ctx, WS_EINVAL, "'%s' names no workloads", s->spec->s->path);
     return ws__hint(s->ctx, "give a file of shapes: --workloads FILE");
+}
+
+/* What it used goes on from process to process only through its replies: what
+ * the journal has is not asked for again. */
+static int open_model(struct forging *s)
+{
+    struct ws__workshop *w = s->shop;
+    const struct ws__llm_opts o = {.target = s->o.model_target,
+                                   .model = s->o.model,
+                                   .key = s->o.model_key,
+                                   .argv = s->o.model_argv,
+                                   .path = s->o.path,
+                                   .meter = &w->meter,
+                                   .seed = s->o.seed,
+                                   .price_in = s->o.price_in,
+                                   .price_out = s->o.price_out};
+
+    w->journal = ws__store_journal(s->store);
+    w->run = &s->run;
+    if (!s->o.proposer || !strcmp(s->o.proposer, "rules"))
+        return 0;
+    w->meter.budget = s->o.model_tokens;
+    WS_TRY(ws__llm_open(s->ctx, s->o.proposer, &o, &w->model));
+    return s->o.transcript ? ws__llm_record(w->model, s->o.transcript) : 0;
 }
 
 static int run_loop(struct forging *s)
@@ -335,6 +360,8 @@ static int put_result(struct forging *s, struct ws_forge_result **out)
     r->gap_before = o->gap_before;
     r->gap_after = o->gap_after;
     r->trials = o->trials;
+    r->tokens = s->shop->meter.prompt + s->shop->meter.completion;
+    r->cost = s->shop->meter.cost;
     r->seconds = (double)(ws__now_ns() - s->began_ns) * 1e-9;
     WS_TRY(config_text(s, o->best.kernel, &o->best.config, &r->config));
     WS_TRY(put_rows(s, r));
@@ -467,6 +494,7 @@ int ws_forge(struct ws_spec *spec, const struct ws_forge_opts *opts,
     WS_TRY_DONE(open_device(s));
     WS_TRY_DONE(choose(s));
     WS_TRY_DONE(open_store(s));
+    WS_TRY_DONE(open_model(s));
     WS_TRY_DONE(run_loop(s));
     WS_TRY_DONE(put_result(s, out));
     WS_TRY_DONE(write_all(s, *out));

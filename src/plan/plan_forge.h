@@ -3,6 +3,7 @@
 #ifndef WS_PLAN_FORGE_H
 #define WS_PLAN_FORGE_H
 
+#include "llm/llm.h"
 #include "plan/plan.h"
 #include "search/forge/forge.h"
 #include "xform/xform.h"
@@ -24,7 +25,17 @@ struct ws__workshop {
     const struct ws_forge_opts *o;
     struct ws__arena arena;
     char *headers;
-    size_t first; /* kernels of the specification itself */
+    size_t first;     /* kernels of the specification itself */
+    const char *name; /* of the kernel that is begun with */
+    /* A model that proposes, too; NULL: none. */
+    struct ws__llm *model;
+    struct ws__llm_meter meter;
+    bool model_gone;
+    uint32_t failed;  /* kernel of the model's last reply if that failed; 0 */
+    unsigned replies; /* asked for so far, from the journal or anew */
+    struct ws__journal journal;
+    const struct ws__run *run;
+    struct ws__buf diagnosis, told; /* words for the prompt */
     struct ws__forge_source source[WS__FORGE_KERNELS];
 };
 
@@ -34,6 +45,19 @@ void ws__workshop_close(struct ws__workshop *s); /* NULL: no-op */
 struct ws__forge_shop ws__workshop_seam(struct ws__workshop *s);
 /* The text of a kernel's source file, in the workshop's arena. */
 int ws__workshop_text(struct ws__workshop *s, size_t kernel, const char **out);
+
+/* A kernel of the workshop's own making: 0, or as ws__spec_vary and
+ * ws__ast_build fail. The text is in the workshop's arena. */
+int ws__workshop_new(struct ws__workshop *s, uint32_t of, const char *text,
+                     const struct ws__change *change, size_t nchange,
+                     size_t *out);
+
+/* plan_forge_model.c: asks the model for a kernel made from this one: 1; 0:
+ * nothing came of it, and why. */
+int ws__workshop_ask(struct ws__workshop *s, uint32_t kernel, uint32_t *out,
+                     char why[512]);
+/* How a move ended, for the next prompt. */
+void ws__workshop_hear(struct ws__workshop *s, const struct ws__forge_step *x);
 
 /* plan_diff.c: two texts as a unified diff, three lines around each change.
  * Freed by ws__free. */

@@ -11,6 +11,10 @@
 
 #define MAX_SOURCE ((size_t)8 << 20)
 #define MAX_MEMORY ((size_t)8 << 20)
+#define MAX_WORDS ((size_t)1 << 20)
+#define ASKS 3 /* of the model, for each kernel */
+#define MODEL_GAIN 1.5
+#define FROM_MODEL ((size_t)-1)
 
 /* --- sources -------------------------------------------------------------- */
 
@@ -111,6 +115,31 @@ static int add_moves(struct ws__workshop *s, struct ws__forge_source *f,
     return 0;
 }
 
+/* The model may be asked, a few times. */
+static int add_asks(struct ws__workshop *s, struct ws__forge_source *f)
+{
+    static const char *const none[] = {NULL};
+    struct ws__forge_move *m;
+
+    if (!s->model || s->model_gone)
+        return 0;
+    m = ws__arena_alloc(&s->arena, f->nmove + ASKS, sizeof(*m));
+    if (!m)
+        return WS_ENOMEM;
+    if (f->nmove)
+        memcpy(m, f->move, f->nmove * sizeof(*m));
+    for (int i = 0; i < ASKS; i++)
+        m[f->nmove++] = (struct ws__forge_move){.name = "model",
+                                                .words = "ask the model",
+                                                .finding = none,
+                                                .gain = MODEL_GAIN,
+                                                .rounding = true,
+                                                .asks = true,
+                                                .site = FROM_MODEL};
+    f->move = m;
+    return 0;
+}
+
 static int moves(void *self, uint32_t kernel, const struct ws__forge_move **out,
                  size_t *n)
 {
@@ -133,6 +162,7 @@ static int moves(void *self, uint32_t kernel, const struct ws__forge_move **out,
         }
         ws__free(s->spec->ctx, sites);
         WS_TRY(rc);
+        WS_TRY(add_asks(s, f));
     }
     *out = f->move;
     *n = f->nmove;
@@ -154,15 +184,16 @@ static int refused(struct ws__workshop *s, int rc, char why[512])
     return 0;
 }
 
-static int new_kernel(struct ws__workshop *s, uint32_t of, const char *text,
-                      const struct ws__rewrite *w, size_t *out)
+int ws__workshop_new(struct ws__workshop *s, uint32_t of, const char *text,
+                     const struct ws__change *change, size_t nchange,
+                     size_t *out)
 {
     struct ws_spec *spec = s->spec;
     char name[300];
 
-    snprintf(name, sizeof(name), "%.200s_%zu", spec->s->kernel[0].name,
+    snprintf(name, sizeof(name), "%.200s_%zu", s->name,
              spec->s->nkernel - s->first + 1);
-    WS_TRY(ws__spec_vary(spec->s, of, name, w->change, w->nchange, text, out));
+    WS_TRY(ws__spec_vary(spec->s, of, name, change, nchange, text, out));
     s->source[*out].text = text;
     if (s->m) {
         ws__kernel_bind(&spec->s->kernel[*out],
@@ -183,12 +214,16 @@ static int make(void *self, uint32_t kernel, const struct ws__forge_move *m,
     size_t made = 0;
     int rc = w ? 0 : WS_ENOMEM;
 
+    if (m->site == FROM_MODEL) {
+        ws__free(s->spec->ctx, w);
+        return ws__workshop_ask(s, kernel, out, why);
+    }
     if (rc >= 0)
         rc = ws__xform_apply(s->spec->ctx, &s->arena, &f->ast, k,
                              ws__xform_lookup(m->name), &f->site[m->site],
                              &text, w);
     if (rc >= 0)
-        rc = new_kernel(s, kernel, text, w, &made);
+        rc = ws__workshop_new(s, kernel, text, w->change, w->nchange, &made);
     ws__free(s->spec->ctx, w);
     if (rc < 0)
         return refused(s, rc, why);
@@ -197,6 +232,31 @@ static int make(void *self, uint32_t kernel, const struct ws__forge_move *m,
 }
 
 /* --- what holds it back --------------------------------------------------- */
+
+/* The findings with their evidence, for people and models. */
+static void tell_diagnosis(struct ws__workshop *s,
+                           const struct ws__diagnosis *d, const double *fact)
+{
+    ws__buf_free(&s->diagnosis);
+    ws__buf_init(&s->diagnosis, s->spec->ctx, MAX_WORDS);
+    ws__buf_printf(&s->diagnosis, "%s.", ws__bound_text(d->bound));
+    for (size_t i = 0; i < d->nfinding; i++) {
+        ws__buf_printf(&s->diagnosis, " %s", d->finding[i].rule->text);
+        for (size_t k = 0; k < d->finding[i].nevidence; k++)
+            ws__buf_printf(&s->diagnosis, "%s%s %.4g", k ? ", " : " (",
+                           ws__fact_key(d->finding[i].evidence[k]),
+                           fact[d->finding[i].evidence[k]]);
+        ws__buf_puts(&s->diagnosis, d->finding[i].nevidence ? ");" : ";");
+    }
+    if (fact[WS__F_GAP] > 0)
+        ws__buf_printf(&s->diagnosis, " Time over the floor: %.3g.",
+                       fact[WS__F_GAP]);
+}
+
+static void hear(void *self, const struct ws__forge_step *x)
+{
+    ws__workshop_hear(self, x);
+}
 
 static int diagnose(void *self, const struct ws__trial *t,
                     struct ws__diagnosis *out, double *gap)
@@ -226,6 +286,7 @@ static int diagnose(void *self, const struct ws__trial *t,
     if (rc >= 0) {
         ws__profile_facts(p, fact);
         ws__diagnose(fact, out);
+        tell_diagnosis(s, out, fact);
         *gap = fact[WS__F_GAP] > 0 ? fact[WS__F_GAP] : 0;
         rc = 1;
     }
@@ -287,6 +348,7 @@ struct ws__forge_shop ws__workshop_seam(struct ws__workshop *s)
     return (struct ws__forge_shop){.moves = moves,
                                    .make = make,
                                    .diagnose = s->m ? diagnose : NULL,
+                                   .hear = hear,
                                    .recall = ctx->data_dir ? recall : NULL,
                                    .learn = ctx->data_dir ? learn : NULL,
                                    .self = s};
@@ -322,6 +384,8 @@ int ws__workshop_open(struct ws_spec *spec, const struct ws_forge_opts *o,
     s->o = o;
     s->first = spec->s->nkernel;
     ws__arena_init(&s->arena, spec->ctx);
+    ws__buf_init(&s->diagnosis, spec->ctx, MAX_WORDS);
+    ws__buf_init(&s->told, spec->ctx, MAX_WORDS);
     rc = find_headers(s);
     if (rc >= 0)
         rc = ws__spec_reserve(spec->s, WS__FORGE_KERNELS - spec->s->nkernel);
@@ -339,6 +403,9 @@ void ws__workshop_close(struct ws__workshop *s)
     if (!s)
         return;
     ctx = s->spec->ctx;
+    ws__llm_free(s->model);
+    ws__buf_free(&s->diagnosis);
+    ws__buf_free(&s->told);
     ws__arena_free(&s->arena);
     ws__free(ctx, s->headers);
     ws__free(ctx, s);

@@ -122,7 +122,7 @@ static double promise(const struct ws__forging *s,
     if (b->diagnosed)
         chance *= suggested(b, m) ? 3 : .5;
     for (size_t i = 0; i < s->out->nstep; i++)
-        if (s->out->step[i].end != WS__FORGE_KEPT &&
+        if (!m->asks && s->out->step[i].end != WS__FORGE_KEPT &&
             !strcmp(s->out->step[i].move.name, m->name))
             chance *= .5;
     if (b->gap > 0)
@@ -224,6 +224,8 @@ static void end_round(struct ws__forging *s, struct ws__forge_step *x)
                                 .why = x->why};
 
     tell(s, &e);
+    if (s->f->shop.hear)
+        s->f->shop.hear(s->f->shop.self, x);
 }
 
 /* Is the candidate better than the best? Pairs on all workloads, then the last

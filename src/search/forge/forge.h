@@ -24,9 +24,11 @@ struct ws__forge_move {
     double gain;                /* factor to be expected, knowing nothing */
     unsigned want;              /* WS__WANT_* that the judge must add */
     bool rounding;
+    bool asks;   /* somebody is asked: one failure says nothing of the next */
     size_t site; /* the workshop's */
 };
 
+struct ws__forge_step;
 struct ws__forge_shop {
     /* All moves of a kernel, refused ones too, in an order that depends on the
      * kernel alone; they live as long as the workshop. */
@@ -40,6 +42,8 @@ struct ws__forge_shop {
      * time over the floor, 0 if unknown. */
     int (*diagnose)(void *self, const struct ws__trial *t,
                     struct ws__diagnosis *out, double *gap);
+    /* How a move ended. NULL: nobody listens. */
+    void (*hear)(void *self, const struct ws__forge_step *x);
     /* What is remembered of earlier projects, a text that only this folder
      * reads (ws__free; NULL: nothing), and more of it, to be kept behind it.
      * NULL: nothing is remembered. */
