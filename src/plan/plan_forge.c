@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/spawn.h"
 #include "store/store.h"
 
 #include "base/banned.h"
@@ -304,11 +305,37 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* What names the op wherever the kernel file lies: nothing if it is a shipped
+ * one, else its path. *out is in the spec's arena. */
+static int op_path(struct forging *s, const char **out)
+{
+    const struct ws__op *op = s->spec->s->op;
+    char *share, *real, *shipped;
+    int rc;
+
+    *out = NULL;
+    WS_TRY(ws__share_dir(s->ctx, &share));
+    rc = ws__path_inside(s->ctx, op->dir, op->file, &real);
+    if (rc < 0) {
+        ws__free(s->ctx, share);
+        return rc;
+    }
+    shipped = ws__path_join(s->ctx, share, "ops");
+    ws__free(s->ctx, share);
+    if (!shipped)
+        rc = WS_ENOMEM;
+    else if (strncmp(real, shipped, strlen(shipped)))
+        rc = (*out = keep(s, real)) ? 0 : WS_ENOMEM;
+    ws__free(s->ctx, shipped);
+    ws__free(s->ctx, real);
+    return rc;
+}
+
 static int put_texts(struct forging *s, struct ws_forge_result *r)
 {
     struct ws__spec *p = s->spec->s;
     uint32_t k = s->outcome.best.kernel;
-    const char *before, *after;
+    const char *before, *after, *op;
     char *text;
 
     if (s->outcome.best_step < 0)
@@ -318,7 +345,8 @@ static int put_texts(struct forging *s, struct ws_forge_result *r)
     r->source = keep(s, after);
     if (!r->source)
         return WS_ENOMEM;
-    WS_TRY(ws__spec_kernel_file(p, k, &text));
+    WS_TRY(op_path(s, &op));
+    WS_TRY(ws__spec_kernel_file(p, k, op, &text));
     WS_TRY(keep_taken(s, text, &r->kernel_file));
     WS_TRY(ws__plan_diff(s->ctx,
                          base_name(p->kernel[s->f.original.kernel].source_file),

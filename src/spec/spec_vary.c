@@ -257,14 +257,22 @@ static int emit_value(struct ws__buf *b, const struct ws__node *n)
     return ws__node_emit(b, n, NULL);
 }
 
-int ws__spec_kernel_file(struct ws__spec *s, size_t kernel, char **out)
+int ws__spec_kernel_file(struct ws__spec *s, size_t kernel, const char *op,
+                         char **out)
 {
     const struct ws__node *root = full(s)->kernel_tree[kernel];
     struct ws__buf b;
 
     *out = NULL;
     ws__buf_init(&b, s->ctx, MAX_TEXT);
+    if (op) {
+        ws__buf_puts(&b, "op: ");
+        ws__node_emit_text(&b, op);
+        ws__buf_puts(&b, "\n");
+    }
     for (const struct ws__node *n = root->first; n; n = n->next) {
+        if (op && !strcmp(n->key, "op"))
+            continue;
         ws__buf_printf(&b, "%s:", n->key);
         if (is_deep(n)) {
             for (const struct ws__node *m = n->first; m; m = m->next) {

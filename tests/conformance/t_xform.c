@@ -166,7 +166,7 @@ static void apply_first(struct a_case *c, const struct ws__xform_ops *x)
     OK(ws__xform_apply(ctx, &c->a, &c->t, &c->s->kernel[0], x, s, &text, w));
     OK(ws__spec_vary(c->s, 0, "after", w->change, w->nchange, text, &k));
     OK(parse(&c->a, &c->s->kernel[k], text, &after));
-    OK(ws__spec_kernel_file(c->s, k, &yaml));
+    OK(ws__spec_kernel_file(c->s, k, NULL, &yaml));
     compare(c, cuda ? "after.cu" : "after.cl", text);
     compare(c, "after.yaml", yaml);
     ws__free(ctx, yaml);
