@@ -6,6 +6,7 @@
  * one line, what was quoted in quotes, so that the caller needs to know no
  * indentation.
  */
+#include "llm/llm_int.h"
 #include "llm/llm_reply_int.h"
 
 #include <ctype.h>
@@ -346,8 +347,8 @@ static int read_text(struct reader *r, const char *text, size_t len)
     return rc;
 }
 
-/* libfyaml 0.7.12 never comes back from some directives ("%TAG" without its
- * end); one begins a line, whatever counts as the end of the one before. */
+/* libfyaml 0.7.12 never comes back from a directive with bytes that are no
+ * UTF-8. We need none; one begins a line, whatever ends the line before. */
 static int check_text(struct reader *r, const char *text)
 {
     static const char *const odd[] = {"\xc2\x85", "\xe2\x80\xa8",
@@ -387,11 +388,10 @@ int ws__llm_changes_read(struct ws_ctx *ctx, const struct ws__llm_rows *reply,
     ws__llm_rows_write(&b, reply, range, "\n");
     if (b.failed == WS_ELIMIT)
         return ws__buf_free(&b), refuse(&r, "it is too long");
-    text = b.failed ? NULL : ws__buf_take(&b);
+    text = b.failed ? NULL : ws__llm_utf8(&p->arena, b.data ? b.data : "");
     rc = text ? check_text(&r, text) : WS_ENOMEM;
     if (rc >= 0)
         rc = read_text(&r, text, strlen(text));
     ws__buf_free(&b);
-    ws__free(ctx, text);
     return rc;
 }
