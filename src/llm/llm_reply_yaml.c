@@ -6,6 +6,7 @@
  * one line, what was quoted in quotes, so that the caller needs to know no
  * indentation.
  */
+#include "llm/llm_int.h"
 #include "llm/llm_reply_int.h"
 
 #include <ctype.h>
@@ -346,6 +347,25 @@ static int read_text(struct reader *r, const char *text, size_t len)
     return rc;
 }
 
+/* libfyaml 0.7.12 never comes back from a directive with bytes that are no
+ * UTF-8. We need none; one begins a line, whatever ends the line before. */
+static int check_text(struct reader *r, const char *text)
+{
+    static const char *const odd[] = {"\xc2\x85", "\xe2\x80\xa8",
+                                      "\xe2\x80\xa9", "\xef\xbb\xbf"};
+
+    if (*text == '%' || strstr(text, "\n%"))
+        return refuse(r, "directives are not allowed");
+    for (const char *p = text; *p; p++)
+        if ((unsigned char)*p < ' ' && *p != '\n' && *p != '\t')
+            return refuse(r, "it has a control character");
+    for (size_t i = 0; i < WS_COUNT(odd); i++)
+        if (strstr(text, odd[i]))
+            return refuse(r, "it has a line end of another kind, or a mark of "
+                             "byte order");
+    return 0;
+}
+
 int ws__llm_changes_read(struct ws_ctx *ctx, const struct ws__llm_rows *reply,
                          const struct ws__llm_range *range,
                          const char *const *roots, struct ws__llm_proposal *p)
@@ -368,9 +388,10 @@ int ws__llm_changes_read(struct ws_ctx *ctx, const struct ws__llm_rows *reply,
     ws__llm_rows_write(&b, reply, range, "\n");
     if (b.failed == WS_ELIMIT)
         return ws__buf_free(&b), refuse(&r, "it is too long");
-    text = b.failed ? NULL : ws__buf_take(&b);
-    rc = text ? read_text(&r, text, strlen(text)) : WS_ENOMEM;
+    text = b.failed ? NULL : ws__llm_utf8(&p->arena, b.data ? b.data : "");
+    rc = text ? check_text(&r, text) : WS_ENOMEM;
+    if (rc >= 0)
+        rc = read_text(&r, text, strlen(text));
     ws__buf_free(&b);
-    ws__free(ctx, text);
     return rc;
 }

@@ -223,6 +223,10 @@ static void refuses_bad_yaml(void **state)
     refuses(YAML("- {path: launches, value: \"a\\0b\"}\n"), "zero");
     refuses(YAML("- {path: launches, value: {[1]: 2}}\n"), "is a word");
     refuses(YAML("[]\n---\n[]\n"), "more than one");
+    refuses(YAML("%TAG ! !\n---\n[]\n"), "directives");
+    refuses(YAML("[]\n%TAG ! !\n"), "directives");
+    refuses(YAML("- 1\r%TAG\n"), "control character");
+    refuses(YAML("- 1\u2028%TAG\n"), "another kind");
     refuses(YAML("- {path: launches, value: [[[[[[[[[[[[[1]]]]]]]]]]]]]}\n"),
             "too deeply");
     refuses(YAML("\n- {path: 'launches[0]', value: 1}\n"
