@@ -48,6 +48,8 @@ typedef int (*cl_visitor)(struct cl_cursor c, struct cl_cursor parent,
     X(Cursor_ParmDecl, 10)                                                     \
     X(Cursor_Namespace, 22)                                                    \
     X(Cursor_LinkageSpec, 23)                                                  \
+    X(Cursor_Constructor, 24)                                                  \
+    X(Cursor_ConversionFunction, 26)                                           \
     X(Cursor_NonTypeTemplateParameter, 28)                                     \
     X(Cursor_FunctionTemplate, 30)                                             \
     X(Cursor_FirstRef, 40)                                                     \

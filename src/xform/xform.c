@@ -360,14 +360,18 @@ static bool cuts_macro(const struct ws__ast *t, const struct ws__edit *e)
     return false;
 }
 
-/* In the order of the text; insertions at one place keep theirs. */
+/* In the order of the text; insertions at one place keep theirs, and go before
+ * what is replaced there. */
 static void sort_edits(struct ws__rewrite *w)
 {
     for (size_t i = 1; i < w->nedit; i++) {
         struct ws__edit e = w->edit[i];
         size_t k = i;
 
-        for (; k && w->edit[k - 1].at > e.at; k--)
+        for (;
+             k && (w->edit[k - 1].at > e.at ||
+                   (w->edit[k - 1].at == e.at && !e.len && w->edit[k - 1].len));
+             k--)
             w->edit[k] = w->edit[k - 1];
         w->edit[k] = e;
     }
