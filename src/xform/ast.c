@@ -388,7 +388,8 @@ void ws__ast_for(const struct ws__ast *t, int32_t loop, struct ws__ast_for *out)
                                 .from = -1,
                                 .to = -1,
                                 .by = -1};
-    if (!ws__ast_is(t, loop, WS__AST_FOR) || !head_of(t, loop, mark))
+    if (loop < 0 || t->node[loop].kind != WS__AST_FOR ||
+        !head_of(t, loop, mark))
         return;
     for (int32_t c = t->node[loop].first; c >= 0; c = t->node[c].next) {
         uint32_t at = t->node[c].begin;

@@ -142,6 +142,22 @@ const char *ws__xform_block(const struct ws__xform_in *in, int dim);
 const struct ws__arg *ws__xform_arg(const struct ws__xform_in *in,
                                     int32_t param);
 
+/* The launch at `from` or behind it that launches in's function; the number of
+ * launches: there is none. */
+size_t ws__xform_next_launch(const struct ws__xform_in *in, size_t from);
+/* Does another function of the file that a kernel may call ask which thread or
+ * block it is, or what the launch is? */
+bool ws__xform_others_ask(const struct ws__xform_in *in);
+/* Is there a call (anywhere in the file) whose name has one of these words?
+ * NULL-terminated. */
+bool ws__xform_calls_like(const struct ws__ast *t, const char *const *words);
+/* Can the node's text be moved: what it opens it closes, no macro is cut? */
+bool ws__xform_is_whole(const struct ws__ast *t, int32_t node);
+/* A line of its own in front of a statement that may stand behind others on its
+ * line: for pragmas. */
+void ws__rewrite_line(struct ws__rewrite *w, int32_t node, const char *fmt, ...)
+    WS_PRINTF(3, 4);
+
 /* --- indices as sums ------------------------------------------------------ */
 
 #define WS__AFFINE_TERMS 24
