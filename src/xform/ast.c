@@ -556,12 +556,26 @@ static bool is_pure_call(const char *name)
                                        "normcdff",
                                        "erfc",
                                        "vload4",
+                                       "__ldcs",
+                                       "__sinf",
+                                       "__cosf",
+                                       "__powf",
+                                       "native_sin",
+                                       "native_cos",
+                                       "native_powr",
+                                       "make_float2",
+                                       "make_float4",
                                        "vload2"};
 
     for (size_t i = 0; name && i < WS_COUNT(pure); i++)
         if (!strcmp(pure[i], name))
             return true;
     return false;
+}
+
+bool ws__ast_is_pure_call(const struct ws__ast *t, int32_t i)
+{
+    return t->node[i].decl < 0 && is_pure_call(t->node[i].name);
 }
 
 bool ws__ast_is_pure(const struct ws__ast *t, int32_t root)
@@ -573,7 +587,7 @@ bool ws__ast_is_pure(const struct ws__ast *t, int32_t root)
 
         if (n->kind == WS__AST_ASSIGN || n->kind == WS__AST_JUMP ||
             (is_step(n) && n->op != CL_UnaryOperator_AddrOf) ||
-            (n->kind == WS__AST_CALL && !is_pure_call(n->name)) ||
+            (n->kind == WS__AST_CALL && !ws__ast_is_pure_call(t, i)) ||
             n->kind == WS__AST_OTHER)
             return false;
     }

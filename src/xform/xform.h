@@ -158,6 +158,37 @@ bool ws__xform_is_whole(const struct ws__ast *t, int32_t node);
 void ws__rewrite_line(struct ws__rewrite *w, int32_t node, const char *fmt, ...)
     WS_PRINTF(3, 4);
 
+/* --- shape.c: pieces of text, pointers, calls ----------------------------- */
+
+/* The text from begin to end with edits (sorted by place) made; edits that lie
+ * outside, or inside of one before, are left out. NULL: no memory. */
+const char *ws__xform_edited(const struct ws__xform_in *in, uint32_t begin,
+                             uint32_t end, const struct ws__edit *e, size_t n);
+/* Lines with the given indentation instead of `common` blanks (negative: what
+ * the lines behind the first have in common); blank ends are cut. NULL: no
+ * memory. */
+const char *ws__xform_indented(const struct ws__xform_in *in, const char *text,
+                               int common, const char *indent);
+/* Behind a statement, its semicolon included. */
+uint32_t ws__xform_end(const struct ws__ast *t, int32_t node);
+/* Is the pointer used for nothing but p[...], whose address is not taken? Then
+ * ws__xform_accesses tells all that happens through it. */
+bool ws__xform_only_indexed(const struct ws__xform_in *in, int32_t param);
+/* Does every launch give it an array that no other parameter gets? */
+bool ws__xform_is_alone(const struct ws__xform_in *in, int32_t param);
+/* Does the op say that the array begins at a multiple of so many bytes? */
+bool ws__xform_aligned(const struct ws__xform_in *in, int32_t param,
+                       size_t bytes);
+/* Are all calls below root pure, or of functions in the file that change only
+ * what is theirs? depth: 0. */
+bool ws__xform_calls_known(const struct ws__ast *t, int32_t root, int depth);
+/* Can root be left by return, a jump, or a break or continue of a loop around
+ * it? Of a loop's body: of that loop. */
+bool ws__xform_leaves(const struct ws__ast *t, int32_t root);
+/* Has an expression of variables (no arrays) the same value all through root?
+ */
+bool ws__xform_stays(const struct ws__ast *t, int32_t expr, int32_t root);
+
 /* --- indices as sums ------------------------------------------------------ */
 
 #define WS__AFFINE_TERMS 24

@@ -2,7 +2,7 @@
 # Source transformations compute what the kernel did: every case of
 # tests/data/xform in OpenCL C that one applies to, before (one shape) and after
 # (all shapes of its op), on the CPU device. Those in CUDA C compile in
-# tests/conformance/t_xform.c.
+# tests/conformance/t_xform.c. An argument: only cases like it.
 . tests/tap.sh
 have_opencl || skip_all "no OpenCL device"
 mkdir -p "$tmp/data"
@@ -28,7 +28,7 @@ judge() { # NAME FILE [how many shapes]
     done
 }
 n=0
-for dir in "$tmp"/data/xform/*/; do
+for dir in "$tmp"/data/xform/${1:-*}/; do
     [ -e "$dir/after.cl" ] || continue
     name=$(basename "$dir")
     judge "$name before" "$dir/kernel.yaml" 1
@@ -41,5 +41,5 @@ for dir in "$tmp"/data/xform/*/; do
     judge "$name after" "$dir/new/kernel.yaml"
     n=$((n + 1))
 done
-check "there were cases" [ "$n" -ge 4 ]
+check "there were cases" [ "$n" -ge 1 ]
 finish
