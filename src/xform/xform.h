@@ -232,4 +232,31 @@ size_t ws__xform_accesses(const struct ws__xform_in *in, int32_t root,
                           enum ws__ast_space space, struct ws__access *out,
                           size_t max);
 
+/* --- elements.c: a thread an element -------------------------------------- */
+
+/* int i = <place in the grid>; if (i < n) {...}, or if (i >= n) return; ... */
+struct ws__elements {
+    int32_t var, decl;   /* i, and its statement */
+    int32_t guard;       /* the IF */
+    int32_t bound;       /* n */
+    int32_t first, last; /* statements of the body */
+    bool early;          /* if (i >= n) return; */
+};
+/* Does a kernel look so? */
+bool ws__elements_find(const struct ws__xform_in *in, struct ws__elements *out);
+/* Is a sum block times size plus thread, in x? */
+bool ws__xform_is_place(const struct ws__affine *a);
+/* Why its body may not be done for several elements by one thread; NULL: it
+ * may. effects: in any order, one after the other; else stores may be put off
+ * and loads be made before. */
+const char *ws__elements_refusal(const struct ws__xform_in *in,
+                                 const struct ws__elements *e, bool effects);
+/* The type of i as it is written, without const; the body's text, with edits.
+ * NULL: no memory. */
+const char *ws__elements_type(const struct ws__xform_in *in,
+                              const struct ws__elements *e);
+const char *ws__elements_body(const struct ws__xform_in *in,
+                              const struct ws__elements *e,
+                              const struct ws__edit *edit, size_t n);
+
 #endif

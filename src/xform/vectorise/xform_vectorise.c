@@ -99,166 +99,17 @@ void ws__vec_store(const struct ws__xform_in *in, struct ws__buf *b,
 
 /* A kernel of elements. */
 struct elements {
-    int32_t var, decl;   /* i, and its statement */
-    int32_t guard;       /* the IF */
-    int32_t bound;       /* n */
-    int32_t first, last; /* statements of the body; first -1: it is empty */
-    bool early;          /* if (i >= n) return; */
+    struct ws__elements k;
     struct ws__vec vec[WS__VEC_MAX];
     size_t nvec;
     struct ws__access access[WS__VEC_ACCESSES];
     size_t naccess;
 };
 
-static bool is_place(const struct ws__affine *a)
-{
-    struct ws__affine x, y;
-
-    return a->n == 2 && ws__affine_part(a, WS__SYM(WS__AL_THREAD, 0), &x) &&
-           ws__affine_is(&x, 1) &&
-           ws__affine_part(a, WS__SYM(WS__AL_BLOCK, 0), &x) &&
-           ws__affine_part(&x, WS__SYM(WS__AL_BLOCK_DIM, 0), &y) &&
-           ws__affine_is(&y, 1);
-}
-
-/* int i = <place in the grid>; a statement of the function. */
-static bool find_place(const struct ws__xform_in *in, struct elements *e)
-{
-    const struct ws__ast *t = in->ast;
-
-    for (int32_t c = t->node[in->body].first; c >= 0; c = t->node[c].next) {
-        int32_t v = ws__ast_child(t, c, 0), init = ws__ast_child(t, v, 0);
-        struct ws__affine a;
-
-        if (t->node[c].kind != WS__AST_DECL || ws__ast_nchild(t, c) != 1 ||
-            init < 0 || t->node[v].kind != WS__AST_VAR)
-            continue;
-        if (t->node[v].type.class != WS__AT_INT || t->node[v].type.bits < 32 ||
-            t->node[v].type.pointers || ws__ast_nchild(t, v) != 1 ||
-            !ws__affine_of(t, init, &a) || !is_place(&a))
-            continue;
-        e->var = v;
-        e->decl = c;
-        return !ws__ast_changes(t, in->func, v) && ws__xform_is_whole(t, c) &&
-               ws__xform_is_whole(t, init);
-    }
-    return false;
-}
-
-/* i < n, n > i; or i >= n, n <= i. */
-static bool find_bound(const struct ws__ast *t, struct elements *e)
-{
-    int32_t c = ws__ast_bare(t, ws__ast_child(t, e->guard, 0));
-    int32_t l, r;
-    int less = e->early ? CL_BinaryOperator_GE : CL_BinaryOperator_LT;
-    int more = e->early ? CL_BinaryOperator_LE : CL_BinaryOperator_GT;
-
-    if (!ws__ast_is(t, c, WS__AST_BINARY))
-        return false;
-    l = ws__ast_child(t, c, 0);
-    r = ws__ast_child(t, c, 1);
-    if (ws__ast_refers(t, l, e->var) && t->node[c].op == less)
-        e->bound = r;
-    else if (ws__ast_refers(t, r, e->var) && t->node[c].op == more)
-        e->bound = l;
-    else
-        return false;
-    return !ws__ast_uses(t, e->bound, e->var) &&
-           ws__xform_is_whole(t, e->bound);
-}
-
-/* Nothing but variables that keep their value through the function. */
-static bool is_fixed(const struct ws__xform_in *in, int32_t expr)
-{
-    const struct ws__ast *t = in->ast;
-    int32_t end = ws__ast_after(t, expr);
-
-    for (int32_t i = expr; i < end; i++)
-        if (t->node[i].kind == WS__AST_REF && t->node[i].decl >= 0 &&
-            ws__ast_changes(t, in->func, t->node[i].decl))
-            return false;
-    return ws__xform_stays(t, expr, expr);
-}
-
-static bool only_returns(const struct ws__ast *t, int32_t i)
-{
-    while (ws__ast_is(t, i, WS__AST_BLOCK) && ws__ast_nchild(t, i) == 1)
-        i = ws__ast_child(t, i, 0);
-    return ws__ast_is(t, i, WS__AST_RETURN);
-}
-
-/* The guard, and the statements that it guards. */
-static bool find_body(const struct ws__xform_in *in, struct elements *e)
-{
-    const struct ws__ast *t = in->ast;
-    int32_t c = t->node[in->body].first, then;
-
-    for (; c >= 0 && t->node[c].kind != WS__AST_IF; c = t->node[c].next)
-        if (t->node[c].kind != WS__AST_DECL ||
-            (c != e->decl && ws__ast_uses(t, c, e->var)))
-            return false;
-    if (c < e->decl || ws__ast_nchild(t, c) != 2)
-        return false;
-    e->guard = c;
-    then = ws__ast_child(t, c, 1);
-    e->early = only_returns(t, then);
-    if (e->early) {
-        e->first = t->node[c].next;
-        for (e->last = e->first; e->last >= 0 && t->node[e->last].next >= 0;)
-            e->last = t->node[e->last].next;
-    } else {
-        e->first = e->last = then;
-        if (t->node[c].next >= 0)
-            return false;
-    }
-    return e->first >= 0 && find_bound(t, e) && is_fixed(in, e->bound);
-}
-
 static bool is_below_body(const struct ws__ast *t, const struct elements *e,
                           int32_t i)
 {
-    return i >= e->first && i < ws__ast_after(t, e->last);
-}
-
-/* Why the body is not the same for each element alone. */
-static const char *body_refusal(const struct ws__xform_in *in,
-                                const struct elements *e)
-{
-    const struct ws__ast *t = in->ast;
-    int32_t end = ws__ast_after(t, e->last);
-    int dim;
-
-    for (int32_t i = e->first; i < end; i++) {
-        const struct ws__ast_node *n = &t->node[i];
-
-        if (n->kind == WS__AST_RETURN || n->kind == WS__AST_JUMP)
-            return "it may leave before its end";
-        if (ws__ast_is_barrier(t, i))
-            return "there is a barrier";
-        if ((n->kind == WS__AST_MEMBER || n->kind == WS__AST_CALL) &&
-            ws__ast_launch_value(t, i, &dim) != WS__AL_NONE)
-            return "it asks which thread it is";
-        if (n->kind == WS__AST_OTHER && n->type.class == WS__AT_OTHER)
-            return "not everything in it is understood";
-        if (n->kind == WS__AST_REF && n->decl == e->var && n->macro)
-            return "a macro has the place in it";
-        if (n->kind == WS__AST_REF && n->decl >= 0 &&
-            t->node[n->decl].kind == WS__AST_VAR && n->decl < e->first &&
-            n->decl > in->func && ws__ast_changes(t, in->func, n->decl))
-            return "elements share a variable that changes";
-        if (n->kind == WS__AST_REF && n->decl >= 0 &&
-            t->node[n->decl].kind == WS__AST_PARAM && n->decl < in->body &&
-            ws__ast_changes(t, in->func, n->decl))
-            return "a parameter is changed";
-    }
-    for (int32_t c = e->first; c >= 0; c = t->node[c].next) {
-        if (!ws__xform_calls_known(t, c, 0))
-            return "it calls what may have effects";
-        if (c == e->last)
-            break;
-    }
-    return ws__xform_others_ask(in) ? "a function asks which thread it is"
-                                    : NULL;
+    return i >= e->k.first && i < ws__ast_after(t, e->k.last);
 }
 
 /* Does the node happen for each element, whatever the data? */
@@ -267,11 +118,11 @@ static bool is_certain(const struct ws__xform_in *in, const struct elements *e,
 {
     const struct ws__ast *t = in->ast;
 
-    for (; i != e->guard && i != in->body; i = t->node[i].parent) {
+    for (; i != e->k.guard && i != in->body; i = t->node[i].parent) {
         int32_t p = t->node[i].parent, first = ws__ast_child(t, p, 0);
         enum ws__ast_kind k = t->node[p].kind;
 
-        if (p == e->guard || p == in->body)
+        if (p == e->k.guard || p == in->body)
             return true;
         if (k == WS__AST_FOR || k == WS__AST_WHILE || k == WS__AST_DO)
             return false;
@@ -319,8 +170,8 @@ static const char *take_array(const struct ws__xform_in *in, struct elements *e,
 
     for (size_t i = 0; i < e->naccess; i++) {
         const struct ws__access *a = &e->access[i];
-        bool here = a->decl == param && a->affine && is_place(&a->at) &&
-                    is_below_body(t, e, a->node);
+        bool here = a->decl == param && a->affine &&
+                    ws__xform_is_place(&a->at) && is_below_body(t, e, a->node);
 
         if (a->decl != param)
             continue;
@@ -330,7 +181,7 @@ static const char *take_array(const struct ws__xform_in *in, struct elements *e,
     }
     for (size_t i = 0; write && i < e->naccess; i++)
         if (e->access[i].decl == param &&
-            (!e->access[i].affine || !is_place(&e->access[i].at) ||
+            (!e->access[i].affine || !ws__xform_is_place(&e->access[i].at) ||
              !is_below_body(t, e, e->access[i].node)))
             return "an array that is stored to is used elsewhere, too";
     if (!ws__xform_only_indexed(in, param) && !t->node[param].type.is_const)
@@ -354,21 +205,16 @@ static const char *look(const struct ws__xform_in *in, struct elements *e,
                         int *rc)
 {
     const struct ws__ast *t = in->ast;
-    const struct ws__launch *l = &in->kernel->launch[in->launch];
     const char *why;
 
     memset(e, 0, sizeof(*e));
-    if (!find_place(in, e) || !find_body(in, e))
+    if (!ws__elements_find(in, &e->k))
         return "";
     e->naccess = ws__xform_accesses(in, in->body, WS__AS_GLOBAL, e->access,
                                     WS__VEC_ACCESSES);
     if (e->naccess > WS__VEC_ACCESSES)
         return "it has too many accesses";
-    if (l->grid[1] || l->grid[2] || l->block[1] || l->block[2] || !l->grid[0])
-        return "the launch has more than one dimension";
-    if (ws__xform_next_launch(in, in->launch + 1) < in->kernel->nlaunch)
-        return "the function is launched more than once";
-    why = body_refusal(in, e);
+    why = ws__elements_refusal(in, &e->k, false);
     for (int32_t c = t->node[in->func].first; !why && c >= 0;
          c = t->node[c].next)
         if (t->node[c].kind == WS__AST_PARAM && t->node[c].type.pointers)
@@ -391,12 +237,13 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
     why = look(in, e, &rc);
     WS_TRY(rc);
     if (why && *why)
-        return ws__site_refuse(in, out, e->decl, "four elements a thread", why);
+        return ws__site_refuse(in, out, e->k.decl, "four elements a thread",
+                               why);
     if (!why) {
-        s = ws__site_add(in, out, e->decl, &rc,
+        s = ws__site_add(in, out, e->k.decl, &rc,
                          "a thread of '%s' does four neighbouring elements",
                          in->kernel->launch[in->launch].entry);
-        if (s && in->ast->node[e->var].type.bits == 32)
+        if (s && in->ast->node[e->k.var].type.bits == 32)
             s->trust = "places are counted in 32 bits";
         WS_TRY(rc);
     }
@@ -404,48 +251,6 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
 }
 
 /* --- writing it ----------------------------------------------------------- */
-
-/* What stands before the name in `const int i = ...`, without const. */
-static const char *type_text(const struct ws__xform_in *in,
-                             const struct elements *e)
-{
-    const struct ws__ast *t = in->ast;
-    const struct ws__ast_node *d = &t->node[e->decl], *v = &t->node[e->var];
-    const char *p = t->text + d->begin, *eq = strchr(p, '=');
-    size_t n = eq ? (size_t)(eq - p) : 0;
-
-    while (n && (p[n - 1] == ' ' || p[n - 1] == '\t'))
-        n--;
-    n = n > strlen(v->name) ? n - strlen(v->name) : 0;
-    while (n && (p[n - 1] == ' ' || p[n - 1] == '\t'))
-        n--;
-    if (n > 6 && !strncmp(p, "const ", 6)) {
-        p += 6;
-        n -= 6;
-    }
-    if (n > 6 && !strncmp(p + n - 6, " const", 6))
-        n -= 6;
-    return ws__arena_strndup(in->arena, p, n);
-}
-
-static const char *body_text(const struct ws__xform_in *in,
-                             const struct elements *e,
-                             const struct ws__edit *edit, size_t n)
-{
-    const struct ws__ast *t = in->ast;
-    const struct ws__ast_node *f = &t->node[e->first];
-    uint32_t begin = f->begin, end = ws__xform_end(t, e->last);
-
-    if (!e->early && f->kind == WS__AST_BLOCK) {
-        begin++;
-        end--;
-    }
-    if (e->early) { /* comments, too */
-        begin = ws__xform_end(t, e->guard);
-        end = t->node[in->body].end - 1;
-    }
-    return ws__xform_edited(in, begin, end, edit, n);
-}
 
 /* The body with its accesses replaced; *uses: it asks for the place, too. */
 static const char *lane_text(const struct ws__xform_in *in,
@@ -458,13 +263,13 @@ static const char *lane_text(const struct ws__xform_in *in,
     size_t n = 0;
 
     *uses = false;
-    for (int32_t i = e->first; i < ws__ast_after(t, e->last); i++) {
+    for (int32_t i = e->k.first; i < ws__ast_after(t, e->k.last); i++) {
         const struct ws__ast_node *d = &t->node[i];
 
         for (size_t k = 0; k < e->naccess; k++) {
             const struct ws__access *a = &e->access[k];
 
-            if (a->node != i || !a->affine || !is_place(&a->at))
+            if (a->node != i || !a->affine || !ws__xform_is_place(&a->at))
                 continue;
             for (size_t v = 0; v < e->nvec; v++)
                 if (e->vec[v].decl == a->decl) {
@@ -478,10 +283,11 @@ static const char *lane_text(const struct ws__xform_in *in,
                     covered = d->end;
                 }
         }
-        if (d->kind == WS__AST_REF && d->decl == e->var && d->begin >= covered)
+        if (d->kind == WS__AST_REF && d->decl == e->k.var &&
+            d->begin >= covered)
             *uses = true;
     }
-    return body_text(in, e, edit, n);
+    return ws__elements_body(in, &e->k, edit, n);
 }
 
 static void put_condition(const struct ws__xform_in *in,
@@ -513,18 +319,18 @@ static bool get_pieces(const struct ws__xform_in *in, const struct elements *e,
                        struct pieces *p)
 {
     const struct ws__ast *t = in->ast;
-    int32_t n = ws__ast_bare(t, e->bound);
+    int32_t n = ws__ast_bare(t, e->k.bound);
 
-    p->type = type_text(in, e);
+    p->type = ws__elements_type(in, &e->k);
     p->first = ws__xform_name(in, "first");
     p->lane = ws__xform_name(in, "lane");
-    p->bound = ws__xform_text(in, e->bound);
+    p->bound = ws__xform_text(in, e->k.bound);
     if (p->bound && t->node[n].kind != WS__AST_REF &&
         t->node[n].kind != WS__AST_INT)
         p->bound = ws__arena_printf(in->arena, "(%s)", p->bound);
-    p->name = t->node[e->var].name;
+    p->name = t->node[e->k.var].name;
     p->lane_body = p->lane ? lane_text(in, e, p->lane, &p->uses) : NULL;
-    p->body = body_text(in, e, NULL, 0);
+    p->body = ws__elements_body(in, &e->k, NULL, 0);
     if (p->lane_body)
         p->lane_body = ws__xform_indented(in, p->lane_body, -1, "        ");
     if (p->body)
@@ -591,11 +397,11 @@ static int apply_elements(const struct ws__xform_in *in,
                           const struct elements *e, struct ws__rewrite *out)
 {
     const struct ws__ast *t = in->ast;
-    const char *init = ws__xform_text(in, ws__ast_child(t, e->var, 0));
-    const char *outer = ws__xform_indent(in, e->guard), *all;
-    uint32_t begin = t->node[e->guard].begin;
+    const char *init = ws__xform_text(in, ws__ast_child(t, e->k.var, 0));
+    const char *outer = ws__xform_indent(in, e->k.guard), *all;
+    uint32_t begin = t->node[e->k.guard].begin;
     uint32_t end =
-        e->early ? t->node[in->body].end - 1 : ws__xform_end(t, e->last);
+        e->k.early ? t->node[in->body].end - 1 : ws__xform_end(t, e->k.last);
     struct pieces p;
     struct ws__buf b;
 
@@ -607,10 +413,10 @@ static int apply_elements(const struct ws__xform_in *in,
     ws__buf_free(&b);
     if (!all)
         return WS_ENOMEM;
-    ws__rewrite_node(out, e->decl, "const %s %s = 4 * (%s);", p.type, p.first,
+    ws__rewrite_node(out, e->k.decl, "const %s %s = 4 * (%s);", p.type, p.first,
                      init);
     ws__rewrite_at(out, begin, end - begin, "%s%s", all + strlen(outer),
-                   e->early ? "\n" : "");
+                   e->k.early ? "\n" : "");
     return shrink(in, out);
 }
 
