@@ -405,6 +405,7 @@ static bool is_wrapper(struct build *b, struct cl_cursor c, bool here,
                        uint32_t end)
 {
     return c.kind == CL_Cursor_UnexposedExpr ||
+           c.kind == CL_Cursor_UnexposedStmt || /* a loop with a pragma */
            c.kind == CL_Cursor_LinkageSpec || c.kind == CL_Cursor_Namespace ||
            (here && is_silent_call(b, c, end)) ||
            (here && c.kind == CL_Cursor_MemberRefExpr &&

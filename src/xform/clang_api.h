@@ -72,6 +72,7 @@ typedef int (*cl_visitor)(struct cl_cursor c, struct cl_cursor parent,
     X(Cursor_CXXReinterpretCastExpr, 126)                                      \
     X(Cursor_CXXFunctionalCastExpr, 128)                                       \
     X(Cursor_UnaryExpr, 136)                                                   \
+    X(Cursor_UnexposedStmt, 200)                                               \
     X(Cursor_LabelStmt, 201)                                                   \
     X(Cursor_CompoundStmt, 202)                                                \
     X(Cursor_IfStmt, 205)                                                      \

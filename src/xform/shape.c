@@ -262,3 +262,83 @@ bool ws__xform_stays(const struct ws__ast *t, int32_t expr, int32_t root)
     }
     return true;
 }
+
+bool ws__xform_is_certain(const struct ws__ast *t, int32_t node, int32_t root)
+{
+    for (int32_t p; node != root; node = p) {
+        int32_t first;
+        enum ws__ast_kind k;
+
+        p = t->node[node].parent;
+        if (p < root)
+            return true;
+        k = t->node[p].kind;
+        first = ws__ast_child(t, p, 0);
+        if (k == WS__AST_FOR || k == WS__AST_WHILE || k == WS__AST_DO)
+            return false;
+        if ((k == WS__AST_IF || k == WS__AST_CHOICE ||
+             (k == WS__AST_BINARY &&
+              (t->node[p].op == CL_BinaryOperator_LAnd ||
+               t->node[p].op == CL_BinaryOperator_LOr))) &&
+            node != first)
+            return false;
+    }
+    return true;
+}
+
+bool ws__xform_hides_stores(const struct ws__ast *t, int32_t root)
+{
+    int32_t end = ws__ast_after(t, root);
+
+    for (int32_t i = root; i < end; i++) {
+        const struct ws__ast_node *n = &t->node[i];
+        int32_t to = ws__ast_child(t, i, 0);
+
+        if (n->kind == WS__AST_UNARY && n->op == CL_UnaryOperator_AddrOf)
+            return true;
+        if (n->kind != WS__AST_ASSIGN &&
+            !(n->kind == WS__AST_UNARY && n->op >= CL_UnaryOperator_PostInc &&
+              n->op <= CL_UnaryOperator_PreDec))
+            continue;
+        while (ws__ast_is(t, to, WS__AST_MEMBER) ||
+               ws__ast_is(t, to, WS__AST_PAREN) ||
+               ws__ast_is(t, to, WS__AST_INDEX))
+            to = ws__ast_child(t, to, 0);
+        if (!ws__ast_is(t, to, WS__AST_REF) || t->node[to].decl < 0 ||
+            (t->node[t->node[to].decl].kind == WS__AST_VAR &&
+             t->node[t->node[to].decl].type.pointers))
+            return true;
+    }
+    return false;
+}
+
+static uint32_t line_of(const struct ws__ast *t, uint32_t at)
+{
+    while (at && t->text[at - 1] != '\n')
+        at--;
+    return at;
+}
+
+void ws__rewrite_above(struct ws__rewrite *w, int32_t node, const char *line)
+{
+    const struct ws__ast *t = w->in->ast;
+    const char *indent = ws__xform_indent(w->in, node);
+    uint32_t at = line_of(t, t->node[node].begin);
+
+    if (!indent) {
+        w->failed = WS_ENOMEM;
+        return;
+    }
+    if (at + strlen(indent) != t->node[node].begin) {
+        ws__rewrite_before(w, node, "%s", line);
+        return;
+    }
+    while (at) { /* a pragma belongs to the statement */
+        uint32_t up = line_of(t, at - 1);
+
+        if (t->text[up + strspn(t->text + up, " \t")] != '#')
+            break;
+        at = up;
+    }
+    ws__rewrite_at(w, at, 0, "%s%s\n", indent, line);
+}

@@ -185,6 +185,13 @@ bool ws__xform_calls_known(const struct ws__ast *t, int32_t root, int depth);
 /* Can root be left by return, a jump, or a break or continue of a loop around
  * it? Of a loop's body: of that loop. */
 bool ws__xform_leaves(const struct ws__ast *t, int32_t root);
+/* Does the node happen whenever root does: under no condition, in no loop? */
+bool ws__xform_is_certain(const struct ws__ast *t, int32_t node, int32_t root);
+/* Are there stores below root that no access tells of: through *p, a pointer
+ * variable, or an address that is taken? */
+bool ws__xform_hides_stores(const struct ws__ast *t, int32_t root);
+/* A line above a statement, and above the pragmas of it. */
+void ws__rewrite_above(struct ws__rewrite *w, int32_t node, const char *line);
 /* Has an expression of variables (no arrays) the same value all through root?
  */
 bool ws__xform_stays(const struct ws__ast *t, int32_t expr, int32_t root);

@@ -54,28 +54,6 @@ static bool any_stored(const struct row *r)
     return false;
 }
 
-/* Is it read in every turn, whatever the data? */
-static bool is_certain(const struct ws__ast *t, const struct row *r, int32_t i)
-{
-    for (int32_t p; i != r->f.body; i = p) {
-        enum ws__ast_kind k;
-
-        p = t->node[i].parent;
-        k = t->node[p].kind;
-        if (k == WS__AST_FOR && p == r->f.loop)
-            return true;
-        if (k == WS__AST_FOR || k == WS__AST_WHILE || k == WS__AST_DO)
-            return false;
-        if ((k == WS__AST_IF || k == WS__AST_CHOICE ||
-             (k == WS__AST_BINARY &&
-              (t->node[p].op == CL_BinaryOperator_LAnd ||
-               t->node[p].op == CL_BinaryOperator_LOr))) &&
-            i != ws__ast_child(t, p, 0))
-            return false;
-    }
-    return true;
-}
-
 static bool same_sum(const struct ws__affine *a, const struct ws__affine *b)
 {
     size_t hits = 0;
@@ -111,7 +89,7 @@ static int take(const struct ws__xform_in *in, struct row *r, size_t k)
         if (r->vec[i].decl == a->decl && same_sum(&r->at[i], &a->at))
             break;
     if (i == r->nvec) {
-        if (i == WS__VEC_MAX || !is_certain(t, r, a->node) ||
+        if (i == WS__VEC_MAX || !ws__xform_is_certain(t, a->node, r->f.body) ||
             !ws__vec_name(in, a->decl, &v, &rc))
             return rc;
         for (size_t o = 0; o < i; o++)
@@ -165,33 +143,6 @@ static const char *refusal(const struct ws__xform_in *in, const struct row *r)
     return NULL;
 }
 
-/* Pointers that may be written through without an access that is seen. */
-static bool hides_stores(const struct ws__xform_in *in, int32_t root)
-{
-    const struct ws__ast *t = in->ast;
-    int32_t end = ws__ast_after(t, root);
-
-    for (int32_t i = root; i < end; i++) {
-        const struct ws__ast_node *n = &t->node[i];
-        int32_t to = ws__ast_child(t, i, 0);
-
-        if (n->kind != WS__AST_ASSIGN && n->kind != WS__AST_UNARY)
-            continue;
-        while (ws__ast_is(t, to, WS__AST_MEMBER) ||
-               ws__ast_is(t, to, WS__AST_PAREN) ||
-               ws__ast_is(t, to, WS__AST_INDEX))
-            to = ws__ast_child(t, to, 0);
-        if (n->kind == WS__AST_ASSIGN &&
-            (!ws__ast_is(t, to, WS__AST_REF) || t->node[to].decl < 0 ||
-             (t->node[t->node[to].decl].kind == WS__AST_VAR &&
-              t->node[t->node[to].decl].type.pointers)))
-            return true;
-        if (n->kind == WS__AST_UNARY && n->op == CL_UnaryOperator_AddrOf)
-            return true;
-    }
-    return false;
-}
-
 /* NULL: it applies; "": no site. */
 static const char *look(const struct ws__xform_in *in, int32_t loop,
                         struct row *r, int *rc)
@@ -210,7 +161,8 @@ static const char *look(const struct ws__xform_in *in, int32_t loop,
         return "";
     r->naccess = ws__xform_accesses(in, r->f.body, WS__AS_GLOBAL, r->access,
                                     WS__VEC_ACCESSES);
-    if (r->naccess > WS__VEC_ACCESSES || hides_stores(in, r->f.body))
+    if (r->naccess > WS__VEC_ACCESSES ||
+        ws__xform_hides_stores(in->ast, r->f.body))
         return "";
     for (size_t i = 0; i < r->naccess && *rc >= 0; i++)
         *rc = take(in, r, i);

@@ -116,24 +116,7 @@ static bool is_below_body(const struct ws__ast *t, const struct elements *e,
 static bool is_certain(const struct ws__xform_in *in, const struct elements *e,
                        int32_t i)
 {
-    const struct ws__ast *t = in->ast;
-
-    for (; i != e->k.guard && i != in->body; i = t->node[i].parent) {
-        int32_t p = t->node[i].parent, first = ws__ast_child(t, p, 0);
-        enum ws__ast_kind k = t->node[p].kind;
-
-        if (p == e->k.guard || p == in->body)
-            return true;
-        if (k == WS__AST_FOR || k == WS__AST_WHILE || k == WS__AST_DO)
-            return false;
-        if ((k == WS__AST_IF || k == WS__AST_CHOICE ||
-             (k == WS__AST_BINARY &&
-              (t->node[p].op == CL_BinaryOperator_LAnd ||
-               t->node[p].op == CL_BinaryOperator_LOr))) &&
-            i != first)
-            return false;
-    }
-    return true;
+    return ws__xform_is_certain(in->ast, i, e->k.early ? in->body : e->k.first);
 }
 
 /* Is it stored for certain before anything is read of it? */
