@@ -94,10 +94,20 @@ static int32_t kept_value(const struct ws__ast *t, int32_t decl)
 
     if (t->node[decl].kind != WS__AST_VAR || f < 0 || v < 0 ||
         t->node[decl].type.ndim || t->node[decl].type.pointers ||
+        t->node[decl].type.class != WS__AT_INT ||
+        t->node[decl].type.bits < 32 || ws__ast_is_reference(t, decl) ||
         t->node[decl].is_static || ws__ast_changes(t, f, decl) ||
         !settled_below(t, f, decl, v))
         return -1;
     return v;
+}
+
+/* A cast to an integer that holds any index. */
+static bool keeps_value(const struct ws__ast *t, int32_t i)
+{
+    return ws__ast_is(t, i, WS__AST_CAST) && ws__ast_nchild(t, i) == 1 &&
+           t->node[i].type.class == WS__AT_INT && t->node[i].type.bits >= 32 &&
+           !t->node[i].type.pointers;
 }
 
 static bool affine(const struct ws__ast *t, int32_t i, struct ws__affine *out,
@@ -160,8 +170,8 @@ static bool affine(const struct ws__ast *t, int32_t i, struct ws__affine *out,
     int dim;
 
     out->n = 0;
-    while (ws__ast_is(t, i, WS__AST_PAREN) || ws__ast_is(t, i, WS__AST_CAST))
-        i = ws__ast_child(t, i, 0); /* casts among integers: see ast.h */
+    while (ws__ast_is(t, i, WS__AST_PAREN) || keeps_value(t, i))
+        i = ws__ast_child(t, i, 0);
     if (i < 0 || depth > MAX_DEPTH || t->node[i].type.class != WS__AT_INT)
         return false;
     n = &t->node[i];
@@ -254,18 +264,21 @@ static void how_used(const struct ws__ast *t, int32_t i, struct ws__access *a)
     int32_t p = t->node[i].parent;
 
     while (p >= 0 && (t->node[p].kind == WS__AST_PAREN ||
-                      t->node[p].kind == WS__AST_MEMBER)) {
+                      t->node[p].kind == WS__AST_MEMBER ||
+                      t->node[p].kind == WS__AST_CHOICE)) {
         i = p;
         p = t->node[p].parent;
     }
     a->read = true;
     if (p < 0)
         return;
+    a->write = ws__ast_is_bound(t, i);
     if (t->node[p].kind == WS__AST_ASSIGN && ws__ast_child(t, p, 0) == i) {
         a->write = true;
         a->read = t->node[p].op != CL_BinaryOperator_Assign;
     }
-    if (t->node[p].kind == WS__AST_UNARY && t->node[p].op >= 1 &&
+    if (t->node[p].kind == WS__AST_UNARY &&
+        t->node[p].op >= CL_UnaryOperator_PostInc &&
         t->node[p].op <= CL_UnaryOperator_AddrOf)
         a->write = true;
 }
@@ -283,8 +296,9 @@ size_t ws__xform_accesses(const struct ws__xform_in *in, int32_t root,
         struct ws__access a = {.node = i};
 
         if (t->node[i].kind != WS__AST_INDEX ||
-            ws__ast_is(t, t->node[i].parent, WS__AST_INDEX))
-            continue;
+            (ws__ast_is(t, t->node[i].parent, WS__AST_INDEX) &&
+             ws__ast_child(t, t->node[i].parent, 0) == i))
+            continue; /* a[b[i]] are two accesses, a[i][j] is one */
         a.index = ws__ast_child(t, i, 1);
         while (ws__ast_is(t, of, WS__AST_INDEX) ||
                ws__ast_is(t, of, WS__AST_PAREN))

@@ -43,9 +43,12 @@ int32_t ws__ast_bare(const struct ws__ast *t, int32_t i)
 
 int32_t ws__ast_after(const struct ws__ast *t, int32_t i)
 {
-    int32_t at = i + 1;
+    int32_t at;
 
-    while (at < t->n && ws__ast_below(t, at, i))
+    for (; t->node[i].parent >= 0; i = t->node[i].parent)
+        if (t->node[i].next >= 0)
+            return t->node[i].next;
+    for (at = i + 1; at < t->n && t->node[at].parent >= 0;)
         at++;
     return at;
 }
@@ -139,6 +142,47 @@ static bool is_step(const struct ws__ast_node *n)
            n->op <= CL_UnaryOperator_AddrOf;
 }
 
+bool ws__ast_is_reference(const struct ws__ast *t, int32_t decl)
+{
+    return t->node[decl].spelled && strchr(t->node[decl].spelled, '&');
+}
+
+/* Does parameter number nth of a call's function take a reference? Of functions
+ * elsewhere those of numbers take none. */
+static bool takes_reference(const struct ws__ast *t, int32_t call, int nth)
+{
+    int32_t f = t->node[call].decl;
+    int32_t arg = ws__ast_child(t, call, nth + 1);
+
+    if (f < 0 || t->node[f].kind != WS__AST_FUNCTION)
+        return t->node[arg].type.class == WS__AT_OTHER;
+    for (int32_t c = t->node[f].first; c >= 0; c = t->node[c].next)
+        if (t->node[c].kind == WS__AST_PARAM && !nth--)
+            return ws__ast_is_reference(t, c);
+    return true;
+}
+
+bool ws__ast_is_bound(const struct ws__ast *t, int32_t i)
+{
+    int32_t p = t->node[i].parent;
+    int nth = 0;
+
+    for (; p >= 0 && (t->node[p].kind == WS__AST_PAREN ||
+                      t->node[p].kind == WS__AST_MEMBER);
+         p = t->node[p].parent)
+        i = p;
+    if (p < 0)
+        return false;
+    if (t->node[p].kind == WS__AST_VAR)
+        return ws__ast_is_reference(t, p);
+    if (t->node[p].kind != WS__AST_CALL)
+        return false;
+    for (int32_t c = t->node[p].first; c >= 0; c = t->node[c].next, nth++)
+        if (c == i && nth)
+            return takes_reference(t, p, nth - 1);
+    return false;
+}
+
 bool ws__ast_changes(const struct ws__ast *t, int32_t root, int32_t decl)
 {
     int32_t end = ws__ast_after(t, root);
@@ -149,6 +193,8 @@ bool ws__ast_changes(const struct ws__ast *t, int32_t root, int32_t decl)
 
         if ((n->kind == WS__AST_ASSIGN || is_step(n)) &&
             (ws__ast_refers(t, to, decl)))
+            return true;
+        if (n->kind == WS__AST_REF && n->decl == decl && ws__ast_is_bound(t, i))
             return true;
         /* x.y = ..., x[i] = ... of an array or a vector of one's own */
         if (n->kind != WS__AST_ASSIGN && !is_step(n))
@@ -203,7 +249,8 @@ bool ws__ast_const(const struct ws__ast *t, int32_t i, int64_t *value)
     return n->kind == WS__AST_BINARY && n->type.class == WS__AT_INT &&
            ws__ast_const(t, ws__ast_child(t, i, 0), &a) &&
            ws__ast_const(t, ws__ast_child(t, i, 1), &b) &&
-           arithmetic(n->op, a, b, value);
+           arithmetic(n->op, a, b, value) &&
+           (*value >= 0 || !n->type.is_unsigned);
 }
 
 bool ws__ast_same(const struct ws__ast *t, int32_t a, int32_t b)
@@ -341,7 +388,8 @@ void ws__ast_for(const struct ws__ast *t, int32_t loop, struct ws__ast_for *out)
                                 .from = -1,
                                 .to = -1,
                                 .by = -1};
-    if (!ws__ast_is(t, loop, WS__AST_FOR) || !head_of(t, loop, mark))
+    if (loop < 0 || t->node[loop].kind != WS__AST_FOR ||
+        !head_of(t, loop, mark))
         return;
     for (int32_t c = t->node[loop].first; c >= 0; c = t->node[c].next) {
         uint32_t at = t->node[c].begin;
@@ -508,12 +556,26 @@ static bool is_pure_call(const char *name)
                                        "normcdff",
                                        "erfc",
                                        "vload4",
+                                       "__ldcs",
+                                       "__sinf",
+                                       "__cosf",
+                                       "__powf",
+                                       "native_sin",
+                                       "native_cos",
+                                       "native_powr",
+                                       "make_float2",
+                                       "make_float4",
                                        "vload2"};
 
     for (size_t i = 0; name && i < WS_COUNT(pure); i++)
         if (!strcmp(pure[i], name))
             return true;
     return false;
+}
+
+bool ws__ast_is_pure_call(const struct ws__ast *t, int32_t i)
+{
+    return t->node[i].decl < 0 && is_pure_call(t->node[i].name);
 }
 
 bool ws__ast_is_pure(const struct ws__ast *t, int32_t root)
@@ -525,7 +587,7 @@ bool ws__ast_is_pure(const struct ws__ast *t, int32_t root)
 
         if (n->kind == WS__AST_ASSIGN || n->kind == WS__AST_JUMP ||
             (is_step(n) && n->op != CL_UnaryOperator_AddrOf) ||
-            (n->kind == WS__AST_CALL && !is_pure_call(n->name)) ||
+            (n->kind == WS__AST_CALL && !ws__ast_is_pure_call(t, i)) ||
             n->kind == WS__AST_OTHER)
             return false;
     }

@@ -183,4 +183,12 @@ bool ws__ast_is_barrier(const struct ws__ast *t, int32_t i);
 /* May it have effects: assignments, calls that are not known to be pure? */
 bool ws__ast_is_pure(const struct ws__ast *t, int32_t i);
 
+/* Is a CALL one of a function of the language that has no effects? */
+bool ws__ast_is_pure_call(const struct ws__ast *t, int32_t i);
+/* Is the declaration a reference (C++)? */
+bool ws__ast_is_reference(const struct ws__ast *t, int32_t decl);
+/* Is a reference made to this expression, through which it may change: the
+ * initial value of one, or an argument for one? */
+bool ws__ast_is_bound(const struct ws__ast *t, int32_t i);
+
 #endif

@@ -252,14 +252,69 @@ static void evaluate(struct build *b, struct cl_cursor c,
         b->api.EvalResult_dispose(e);
 }
 
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '_';
+}
+
 /* __kernel stands before the name; it is no part of the type. */
 static bool is_opencl_kernel(const struct ws__ast *t,
                              const struct ws__ast_node *n)
 {
     const char *p = t->text + n->begin, *end = strchr(p, '(');
-    const char *word = strstr(p, "kernel");
 
-    return t->dialect != WS__DIALECT_CUDA && end && word && word < end;
+    if (t->dialect == WS__DIALECT_CUDA || !end)
+        return false;
+    for (const char *w = strstr(p, "kernel"); w && w < end;
+         w = strstr(w + 1, "kernel")) {
+        const char *b = w;
+
+        while (b > p && b[-1] == '_')
+            b--;
+        if ((b == p || !is_word(b[-1])) && !is_word(w[6]))
+            return true;
+    }
+    return false;
+}
+
+/* What C++ makes calls of, of classes such as __half and float4, is what it
+ * looks like. */
+static void take_operator(struct ws__ast_node *n)
+{
+    static const struct {
+        const char *name;
+        enum ws__ast_kind kind;
+        uint16_t op;
+    } ops[] = {
+        {"=", WS__AST_ASSIGN, CL_BinaryOperator_Assign},
+        {"+=", WS__AST_ASSIGN, CL_BinaryOperator_AddAssign},
+        {"-=", WS__AST_ASSIGN, CL_BinaryOperator_SubAssign},
+        {"*=", WS__AST_ASSIGN, CL_BinaryOperator_MulAssign},
+        {"/=", WS__AST_ASSIGN, CL_BinaryOperator_DivAssign},
+        {"+", WS__AST_BINARY, CL_BinaryOperator_Add},
+        {"-", WS__AST_BINARY, CL_BinaryOperator_Sub},
+        {"*", WS__AST_BINARY, CL_BinaryOperator_Mul},
+        {"/", WS__AST_BINARY, CL_BinaryOperator_Div},
+        {"<", WS__AST_BINARY, CL_BinaryOperator_LT},
+        {">", WS__AST_BINARY, CL_BinaryOperator_GT},
+        {"<=", WS__AST_BINARY, CL_BinaryOperator_LE},
+        {">=", WS__AST_BINARY, CL_BinaryOperator_GE},
+        {"==", WS__AST_BINARY, CL_BinaryOperator_EQ},
+        {"!=", WS__AST_BINARY, CL_BinaryOperator_NE},
+    };
+
+    if (!n->name || strncmp(n->name, "operator", 8))
+        return;
+    for (size_t i = 0; i < WS_COUNT(ops); i++)
+        if (!strcmp(n->name + 8, ops[i].name)) {
+            n->kind = ops[i].kind;
+            n->op = ops[i].op;
+            n->name = NULL;
+            return;
+        }
+    if (n->name[8] == ' ') /* "operator float" */
+        n->kind = WS__AST_CAST;
 }
 
 static void add_facts(struct build *b, struct cl_cursor c, int32_t at)
@@ -279,6 +334,7 @@ static void add_facts(struct build *b, struct cl_cursor c, int32_t at)
         break;
     case WS__AST_VAR:
         remember(b, c, at);
+        n->is_static = n->parent < 0;
         if (n->type.is_const && n->type.class == WS__AT_INT && !n->type.ndim &&
             !n->type.pointers)
             evaluate(b, c, n);
@@ -289,6 +345,8 @@ static void add_facts(struct build *b, struct cl_cursor c, int32_t at)
     case WS__AST_REF:
     case WS__AST_CALL:
         n->decl = find_decl(b, b->api.getCursorReferenced(c));
+        if (n->kind == WS__AST_CALL)
+            take_operator(n);
         break;
     case WS__AST_BINARY:
         n->op = (uint16_t)b->api.getCursorBinaryOperatorKind(c);
@@ -321,11 +379,58 @@ static void take_attribute(struct build *b, int kind)
         n->is_kernel = true;
 }
 
-/* Is it what clang puts around something for its own sake? */
-static bool is_wrapper(int cursor)
+/* Copying an object, or making one of nothing: no call that anyone wrote. */
+static bool is_silent_call(struct build *b, struct cl_cursor c, uint32_t end)
 {
-    return cursor == CL_Cursor_UnexposedExpr ||
-           cursor == CL_Cursor_LinkageSpec || cursor == CL_Cursor_Namespace;
+    char last = end ? b->out->text[end - 1] : '\0';
+
+    return c.kind == CL_Cursor_CallExpr && last != ')' && last != '}' &&
+           b->api.getCursorReferenced(c).kind == CL_Cursor_Constructor;
+}
+
+/* The name of an operator inside what is that operator's expression. */
+static bool is_operator_name(const struct build *b, struct cl_cursor c,
+                             uint32_t begin)
+{
+    enum ws__ast_kind k =
+        b->parent < 0 ? WS__AST_OTHER : b->out->node[b->parent].kind;
+
+    return c.kind == CL_Cursor_DeclRefExpr &&
+           (k == WS__AST_ASSIGN || k == WS__AST_BINARY) &&
+           !is_word(b->out->text[begin]);
+}
+
+/* Is it what clang puts around something for its own sake? */
+static bool is_wrapper(struct build *b, struct cl_cursor c, bool here,
+                       uint32_t end)
+{
+    return c.kind == CL_Cursor_UnexposedExpr ||
+           c.kind == CL_Cursor_UnexposedStmt || /* a loop with a pragma */
+           c.kind == CL_Cursor_LinkageSpec || c.kind == CL_Cursor_Namespace ||
+           (here && is_silent_call(b, c, end)) ||
+           (here && c.kind == CL_Cursor_MemberRefExpr &&
+            b->api.getCursorReferenced(c).kind == CL_Cursor_ConversionFunction);
+}
+
+/* clang does not show OpenCL's v.x: "v" in a wrapper that is longer. Where the
+ * name begins, or 0. */
+static uint32_t swizzle(const struct build *b, struct cl_cursor c,
+                        uint32_t begin, uint32_t end)
+{
+    const struct ws__ast *t = b->out;
+    const struct ws__ast_node *p = b->parent < 0 ? NULL : &t->node[b->parent];
+    uint32_t at = end;
+
+    if (t->dialect == WS__DIALECT_CUDA || c.kind != CL_Cursor_UnexposedExpr)
+        return 0;
+    while (at > begin && is_word(t->text[at - 1]))
+        at--;
+    if (at == end || at < begin + 2 || t->text[at - 1] != '.' ||
+        (t->text[at] >= '0' && t->text[at] <= '9') ||
+        (t->text[begin] >= '0' && t->text[begin] <= '9') ||
+        (p && p->kind == WS__AST_MEMBER && p->begin == begin && p->end == end))
+        return 0;
+    return at;
 }
 
 static int visit(struct cl_cursor c, struct cl_cursor parent, void *user);
@@ -383,12 +488,32 @@ static void add_macro(struct build *b, uint32_t begin, uint32_t end)
     t->macro[t->nmacro++] = (uint64_t)begin << 32 | end;
 }
 
+static void visit_node(struct build *b, struct cl_cursor c, uint32_t begin,
+                       uint32_t end)
+{
+    uint32_t name = swizzle(b, c, begin, end);
+    int32_t at;
+
+    at = new_node(b, c, begin, end);
+    if (at >= 0 && name)
+        b->out->node[at].kind = WS__AST_MEMBER;
+    if (at >= 0)
+        add_facts(b, c, at);
+    if (b->rc >= 0 && name) {
+        b->out->node[at].name =
+            ws__arena_strndup(b->arena, b->out->text + name, end - name);
+        if (!b->out->node[at].name)
+            b->rc = WS_ENOMEM;
+    }
+    if (b->rc >= 0)
+        descend(b, c, at);
+}
+
 static int visit(struct cl_cursor c, struct cl_cursor parent, void *user)
 {
     struct build *b = user;
     uint32_t begin, end;
     bool here = range_of(b, c, &begin, &end);
-    int32_t at;
 
     (void)parent;
     if (b->rc < 0)
@@ -400,15 +525,13 @@ static int visit(struct cl_cursor c, struct cl_cursor parent, void *user)
     else if (c.kind >= CL_Cursor_FirstRef &&
              c.kind < CL_Cursor_OverloadedDeclRef)
         return CL_CONTINUE; /* a type's name */
-    else if (c.kind < 500 && is_wrapper(c.kind))
+    else if (here && is_operator_name(b, c, begin))
+        return CL_CONTINUE;
+    else if (c.kind < 500 && is_wrapper(b, c, here, end) &&
+             !(here && swizzle(b, c, begin, end)))
         descend(b, c, b->parent);
-    else if (c.kind < 400 && here) {
-        at = new_node(b, c, begin, end);
-        if (at >= 0)
-            add_facts(b, c, at);
-        if (b->rc >= 0)
-            descend(b, c, at);
-    }
+    else if (c.kind < 400 && here)
+        visit_node(b, c, begin, end);
     return CL_CONTINUE;
 }
 
@@ -423,6 +546,16 @@ static void link_nodes(struct ws__ast *t)
             continue;
         t->node[i].next = t->node[p].first;
         t->node[p].first = i;
+    }
+    for (int32_t i = 0; i < t->n; i++) { /* -h of a class */
+        struct ws__ast_node *n = &t->node[i];
+
+        if (n->kind == WS__AST_BINARY && n->first >= 0 &&
+            t->node[n->first].next < 0) {
+            n->kind =
+                n->op == CL_BinaryOperator_Sub ? WS__AST_UNARY : WS__AST_OTHER;
+            n->op = CL_UnaryOperator_Minus;
+        }
     }
 }
 

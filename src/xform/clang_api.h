@@ -48,6 +48,8 @@ typedef int (*cl_visitor)(struct cl_cursor c, struct cl_cursor parent,
     X(Cursor_ParmDecl, 10)                                                     \
     X(Cursor_Namespace, 22)                                                    \
     X(Cursor_LinkageSpec, 23)                                                  \
+    X(Cursor_Constructor, 24)                                                  \
+    X(Cursor_ConversionFunction, 26)                                           \
     X(Cursor_NonTypeTemplateParameter, 28)                                     \
     X(Cursor_FunctionTemplate, 30)                                             \
     X(Cursor_FirstRef, 40)                                                     \
@@ -70,6 +72,7 @@ typedef int (*cl_visitor)(struct cl_cursor c, struct cl_cursor parent,
     X(Cursor_CXXReinterpretCastExpr, 126)                                      \
     X(Cursor_CXXFunctionalCastExpr, 128)                                       \
     X(Cursor_UnaryExpr, 136)                                                   \
+    X(Cursor_UnexposedStmt, 200)                                               \
     X(Cursor_LabelStmt, 201)                                                   \
     X(Cursor_CompoundStmt, 202)                                                \
     X(Cursor_IfStmt, 205)                                                      \

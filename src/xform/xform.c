@@ -360,14 +360,18 @@ static bool cuts_macro(const struct ws__ast *t, const struct ws__edit *e)
     return false;
 }
 
-/* In the order of the text; insertions at one place keep theirs. */
+/* In the order of the text; insertions at one place keep theirs, and go before
+ * what is replaced there. */
 static void sort_edits(struct ws__rewrite *w)
 {
     for (size_t i = 1; i < w->nedit; i++) {
         struct ws__edit e = w->edit[i];
         size_t k = i;
 
-        for (; k && w->edit[k - 1].at > e.at; k--)
+        for (;
+             k && (w->edit[k - 1].at > e.at ||
+                   (w->edit[k - 1].at == e.at && !e.len && w->edit[k - 1].len));
+             k--)
             w->edit[k] = w->edit[k - 1];
         w->edit[k] = e;
     }
@@ -440,4 +444,102 @@ int ws__xform_apply(struct ws_ctx *ctx, struct ws__arena *a,
     }
     out->in = NULL;
     return rc;
+}
+
+/* --- looking at more than one function ------------------------------------ */
+
+size_t ws__xform_next_launch(const struct ws__xform_in *in, size_t from)
+{
+    const struct ws__kernel *k = in->kernel;
+
+    while (from < k->nlaunch &&
+           strcmp(k->launch[from].entry, k->launch[in->launch].entry) != 0)
+        from++;
+    return from;
+}
+
+static bool asks(const struct ws__ast *t, int32_t i)
+{
+    static const char *const names[] = {"threadIdx", "blockIdx", "blockDim",
+                                        "gridDim"};
+    const struct ws__ast_node *n = &t->node[i];
+
+    if (n->kind == WS__AST_CALL && n->name)
+        return !strncmp(n->name, "get_", 4);
+    for (size_t k = 0; n->kind == WS__AST_REF && n->name && k < WS_COUNT(names);
+         k++)
+        if (!strcmp(n->name, names[k]))
+            return true;
+    return false;
+}
+
+bool ws__xform_others_ask(const struct ws__xform_in *in)
+{
+    const struct ws__ast *t = in->ast;
+
+    for (int32_t i = 0; i < t->n; i++) {
+        int32_t f;
+
+        if (!asks(t, i))
+            continue;
+        f = ws__ast_up(t, i, WS__AST_FUNCTION);
+        if (f != in->func && (f < 0 || !t->node[f].is_kernel))
+            return true;
+    }
+    return false;
+}
+
+bool ws__xform_calls_like(const struct ws__ast *t, const char *const *words)
+{
+    for (int32_t i = 0; i < t->n; i++)
+        for (size_t k = 0; words[k]; k++)
+            if (t->node[i].kind == WS__AST_CALL && t->node[i].name &&
+                strstr(t->node[i].name, words[k]))
+                return true;
+    return false;
+}
+
+bool ws__xform_is_whole(const struct ws__ast *t, int32_t node)
+{
+    const struct ws__ast_node *n = &t->node[node];
+    int depth = 0;
+
+    for (uint32_t i = n->begin; i < n->end; i++) {
+        char c = t->text[i];
+
+        depth += (c == '(' || c == '[' || c == '{') -
+                 (c == ')' || c == ']' || c == '}');
+        if (depth < 0)
+            return false;
+    }
+    for (size_t i = 0; i < t->nmacro; i++) {
+        uint32_t b = (uint32_t)(t->macro[i] >> 32), e = (uint32_t)t->macro[i];
+
+        if (b < n->end && e > n->begin && (b < n->begin || e > n->end))
+            return false;
+    }
+    return !depth;
+}
+
+void ws__rewrite_line(struct ws__rewrite *w, int32_t node, const char *fmt, ...)
+{
+    const struct ws__ast *t = w->in->ast;
+    const char *indent = ws__xform_indent(w->in, node), *text;
+    uint32_t at = t->node[node].begin, b = line_begin(t, at);
+    va_list ap;
+
+    va_start(ap, fmt);
+    text = print(w, fmt, ap);
+    va_end(ap);
+    if (!text || !indent) {
+        w->failed = WS_ENOMEM;
+        return;
+    }
+    text = b + strlen(indent) == at
+               ? ws__arena_printf(w->in->arena, "%s\n%s", text, indent)
+               : ws__arena_printf(w->in->arena, "\n%s%s\n%s    ", indent, text,
+                                  indent);
+    if (!text)
+        w->failed = WS_ENOMEM;
+    add_edit(w, at, 0, text);
 }

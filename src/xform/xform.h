@@ -142,6 +142,60 @@ const char *ws__xform_block(const struct ws__xform_in *in, int dim);
 const struct ws__arg *ws__xform_arg(const struct ws__xform_in *in,
                                     int32_t param);
 
+/* The launch at `from` or behind it that launches in's function; the number of
+ * launches: there is none. */
+size_t ws__xform_next_launch(const struct ws__xform_in *in, size_t from);
+/* Does another function of the file that a kernel may call ask which thread or
+ * block it is, or what the launch is? */
+bool ws__xform_others_ask(const struct ws__xform_in *in);
+/* Is there a call (anywhere in the file) whose name has one of these words?
+ * NULL-terminated. */
+bool ws__xform_calls_like(const struct ws__ast *t, const char *const *words);
+/* Can the node's text be moved: what it opens it closes, no macro is cut? */
+bool ws__xform_is_whole(const struct ws__ast *t, int32_t node);
+/* A line of its own in front of a statement that may stand behind others on its
+ * line: for pragmas. */
+void ws__rewrite_line(struct ws__rewrite *w, int32_t node, const char *fmt, ...)
+    WS_PRINTF(3, 4);
+
+/* --- shape.c: pieces of text, pointers, calls ----------------------------- */
+
+/* The text from begin to end with edits (sorted by place) made; edits that lie
+ * outside, or inside of one before, are left out. NULL: no memory. */
+const char *ws__xform_edited(const struct ws__xform_in *in, uint32_t begin,
+                             uint32_t end, const struct ws__edit *e, size_t n);
+/* Lines with the given indentation instead of `common` blanks (negative: what
+ * the lines behind the first have in common); blank ends are cut. NULL: no
+ * memory. */
+const char *ws__xform_indented(const struct ws__xform_in *in, const char *text,
+                               int common, const char *indent);
+/* Behind a statement, its semicolon included. */
+uint32_t ws__xform_end(const struct ws__ast *t, int32_t node);
+/* Is the pointer used for nothing but p[...], whose address is not taken? Then
+ * ws__xform_accesses tells all that happens through it. */
+bool ws__xform_only_indexed(const struct ws__xform_in *in, int32_t param);
+/* Does every launch give it an array that no other parameter gets? */
+bool ws__xform_is_alone(const struct ws__xform_in *in, int32_t param);
+/* Does the op say that the array begins at a multiple of so many bytes? */
+bool ws__xform_aligned(const struct ws__xform_in *in, int32_t param,
+                       size_t bytes);
+/* Are all calls below root pure, or of functions in the file that change only
+ * what is theirs? depth: 0. */
+bool ws__xform_calls_known(const struct ws__ast *t, int32_t root, int depth);
+/* Can root be left by return, a jump, or a break or continue of a loop around
+ * it? Of a loop's body: of that loop. */
+bool ws__xform_leaves(const struct ws__ast *t, int32_t root);
+/* Does the node happen whenever root does: under no condition, in no loop? */
+bool ws__xform_is_certain(const struct ws__ast *t, int32_t node, int32_t root);
+/* Are there stores below root that no access tells of: through *p, a pointer
+ * variable, or an address that is taken? */
+bool ws__xform_hides_stores(const struct ws__ast *t, int32_t root);
+/* A line above a statement, and above the pragmas of it. */
+void ws__rewrite_above(struct ws__rewrite *w, int32_t node, const char *line);
+/* Has an expression of variables (no arrays) the same value all through root?
+ */
+bool ws__xform_stays(const struct ws__ast *t, int32_t expr, int32_t root);
+
 /* --- indices as sums ------------------------------------------------------ */
 
 #define WS__AFFINE_TERMS 24
@@ -184,5 +238,32 @@ struct ws__access {
 size_t ws__xform_accesses(const struct ws__xform_in *in, int32_t root,
                           enum ws__ast_space space, struct ws__access *out,
                           size_t max);
+
+/* --- elements.c: a thread an element -------------------------------------- */
+
+/* int i = <place in the grid>; if (i < n) {...}, or if (i >= n) return; ... */
+struct ws__elements {
+    int32_t var, decl;   /* i, and its statement */
+    int32_t guard;       /* the IF */
+    int32_t bound;       /* n */
+    int32_t first, last; /* statements of the body */
+    bool early;          /* if (i >= n) return; */
+};
+/* Does a kernel look so? */
+bool ws__elements_find(const struct ws__xform_in *in, struct ws__elements *out);
+/* Is a sum block times size plus thread, in x? */
+bool ws__xform_is_place(const struct ws__affine *a);
+/* Why its body may not be done for several elements by one thread; NULL: it
+ * may. effects: in any order, one after the other; else stores may be put off
+ * and loads be made before. */
+const char *ws__elements_refusal(const struct ws__xform_in *in,
+                                 const struct ws__elements *e, bool effects);
+/* The type of i as it is written, without const; the body's text, with edits.
+ * NULL: no memory. */
+const char *ws__elements_type(const struct ws__xform_in *in,
+                              const struct ws__elements *e);
+const char *ws__elements_body(const struct ws__xform_in *in,
+                              const struct ws__elements *e,
+                              const struct ws__edit *edit, size_t n);
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "device/cuda/cuda_compiler.h"
 #include "profile/profile.h"
 #include "spec/spec.h"
 #include "xform/xform.h"
@@ -20,6 +21,8 @@
 #include "xform/clang_api.h"
 
 static struct ws_ctx *ctx;
+static struct ws__cuda_compiler *compiler; /* NULL: there is none */
+static size_t compiled;
 
 #define OK(call)                                                               \
     do {                                                                       \
@@ -148,6 +151,63 @@ static void compare(struct a_case *c, const char *file, const char *got)
     ws__free(ctx, want);
 }
 
+/* What came out compiles for sm_90 without a word, in the default config and in
+ * the one of all last values if it is allowed, for a shape in float32. */
+static void compile(const struct ws__kernel *k, struct ws__workload w,
+                    const struct ws__config *c)
+{
+    static const int64_t device[WS__NDEVICE_VARS] = {132, 1024, 232448, 16, 0};
+    static struct ws__instance in;
+    static struct ws__plan plan;
+    union wsrt_value vars[WS__MAX_SLOTS];
+    struct ws__cuda_target target = {.arch = "sm_90"};
+    struct ws__cuda_code code;
+    const char *entry[WS__MAX_LAUNCHES];
+    struct ws__build b = {.dialect = k->dialect, .entry = entry};
+    char *text;
+
+    for (size_t a = 0; a < k->op->naxis; a++)
+        if (k->op->axis[a].kind == WS__AXIS_TYPE)
+            w.axis[a] = WS__DT_F32;
+    OK(ws__instance_make(ctx, k->op, &w, &in));
+    memcpy(vars, in.vars, sizeof(vars));
+    for (int v = 0; v < WS__NDEVICE_VARS; v++)
+        vars[ws__kernel_device_slot(k, (enum ws__device_var)v)].i = device[v];
+    ws__config_vars(k, c, vars);
+    for (size_t i = 0; i < k->nconstraint; i++)
+        if (ws__expr_test(k->constraint[i].expr, vars) != 1)
+            return;
+    OK(ws__plan_make(ctx, k, vars, &plan));
+    for (size_t i = 0; i < plan.nlaunch; i++)
+        entry[b.nentry++] = ws__plan_entry(&plan.launch[i]);
+    OK(ws__kernel_source(ctx, k, c, &in, &text));
+    b.source = text;
+    b.option = k->option;
+    b.noption = k->noption;
+    OK(ws__cuda_compile(compiler, &b, &target, &code));
+    if (code.log)
+        print_error("%s\n", code.log);
+    assert_null(code.log);
+    ws__cuda_code_free(ctx, &code);
+    ws__free(ctx, text);
+    compiled++;
+}
+
+static void compile_cuda(const struct a_case *c, size_t kernel)
+{
+    const struct ws__kernel *k = &c->s->kernel[kernel];
+    struct ws__config cfg;
+
+    if (!compiler || k->dialect != WS__DIALECT_CUDA)
+        return;
+    assert_true(c->s->nworkload > 0);
+    ws__config_default(k, &cfg);
+    compile(k, c->s->workload[0], &cfg);
+    for (size_t i = 0; i < k->nparam; i++)
+        cfg.at[i] = (uint16_t)(k->param[i].nvalue - 1);
+    compile(k, c->s->workload[0], &cfg);
+}
+
 static void apply_first(struct a_case *c, const struct ws__xform_ops *x)
 {
     struct ws__rewrite *w = calloc(1, sizeof(*w));
@@ -169,6 +229,7 @@ static void apply_first(struct a_case *c, const struct ws__xform_ops *x)
     OK(ws__spec_kernel_file(c->s, k, NULL, &yaml));
     compare(c, cuda ? "after.cu" : "after.cl", text);
     compare(c, "after.yaml", yaml);
+    compile_cuda(c, k);
     ws__free(ctx, yaml);
     free(w);
 }
@@ -238,6 +299,16 @@ static void cases(void **state)
         free(d[i]);
     }
     free(d);
+}
+
+static void cuda_compiles(void **state)
+{
+    (void)state;
+    if (!compiler)
+        SKIP("no NVRTC: what came out in CUDA C was not compiled");
+    if (!have_clang())
+        SKIP("no libclang 19: nothing was transformed");
+    assert_true(compiled > 0);
 }
 
 /* --- declarations --------------------------------------------------------- */
@@ -316,8 +387,16 @@ static void declarations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(declarations),
-                                       cmocka_unit_test(cases)};
+                                       cmocka_unit_test(cases),
+                                       cmocka_unit_test(cuda_compiles)};
+    int rc;
 
     ctx = t_ctx(NULL);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    if (ws__cuda_compiler_open(ctx, NULL, &compiler) < 0)
+        compiler = NULL;
+    ws__error_clear(ctx);
+    rc = cmocka_run_group_tests(tests, NULL, NULL);
+    if (compiler)
+        ws__cuda_compiler_close(compiler);
+    return rc;
 }

@@ -125,13 +125,14 @@ __device__ float atomicAdd(float *, float);
 __device__ float atomicExch(float *, float);
 __device__ double atomicAdd(double *, double);
 
+template <typename T> struct ws_parse_same { typedef T type; };
 template <typename T> __device__ T __ldg(const T *);
 template <typename T> __device__ T __ldcs(const T *);
 template <typename T> __device__ T __ldca(const T *);
 template <typename T> __device__ T __ldcg(const T *);
-template <typename T> __device__ void __stcs(T *, T);
-template <typename T> __device__ void __stcg(T *, T);
-template <typename T> __device__ void __stwt(T *, T);
+template <typename T> __device__ void __stcs(T *, typename ws_parse_same<T>::type);
+template <typename T> __device__ void __stcg(T *, typename ws_parse_same<T>::type);
+template <typename T> __device__ void __stwt(T *, typename ws_parse_same<T>::type);
 
 #define WS_PARSE_F1(name)                                                      \
     __device__ float name##f(float);                                           \

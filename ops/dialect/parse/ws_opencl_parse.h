@@ -7,6 +7,9 @@
 #ifndef WS_PARSE_OPENCL_H
 #define WS_PARSE_OPENCL_H
 
+/* vload4, fract and others are there for each address space. */
+#define __opencl_c_named_address_space_builtins 1
+
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;

@@ -2,6 +2,7 @@
  * xform_pad_shared.c: one column more for tiles in shared memory, so that a
  * column lies in as many banks as it has rows.
  */
+#include "xform/clang_api.h"
 #include "xform/xform.h"
 
 #include "base/banned.h"
@@ -29,7 +30,8 @@ static bool down_a_column(const struct ws__xform_in *in,
            ws__affine_part(&row, WS__SYM(WS__AL_THREAD, 0), &part) && part.n;
 }
 
-/* Only whole indices [a][b]: an address of a row would show the gap. */
+/* Only whole indices [a][b] as values: an address would show the gap, and more
+ * than one element behind it would lie otherwise, or not be aligned. */
 static bool only_indexed(const struct ws__xform_in *in, int32_t var)
 {
     const struct ws__ast *t = in->ast;
@@ -41,23 +43,47 @@ static bool only_indexed(const struct ws__xform_in *in, int32_t var)
         if (t->node[i].kind != WS__AST_REF || t->node[i].decl != var)
             continue;
         p = t->node[i].parent;
-        if (!ws__ast_is(t, p, WS__AST_INDEX) ||
+        if (!ws__ast_is(t, p, WS__AST_INDEX) || ws__ast_child(t, p, 0) != i ||
             !ws__ast_is(t, t->node[p].parent, WS__AST_INDEX) ||
             ws__ast_child(t, t->node[p].parent, 0) != p)
+            return false;
+        p = t->node[t->node[p].parent].parent;
+        if (p >= 0 && t->node[p].kind == WS__AST_UNARY &&
+            t->node[p].op == CL_UnaryOperator_AddrOf)
             return false;
     }
     return true;
 }
 
-/* Just behind the size of the last dimension; 0: not found. */
-static uint32_t last_size(const struct ws__ast *t, int32_t var)
+/* The text of the last dimension's size; false: both sizes are not written
+ * here, or not plainly. */
+static bool last_size(const struct ws__ast *t, int32_t var, uint32_t *begin,
+                      uint32_t *end)
 {
     const struct ws__ast_node *n = &t->node[var];
-    uint32_t at = n->end;
+    int open = 0, close = 0;
 
-    while (at > n->begin && t->text[at - 1] != ']')
-        at--;
-    return at > n->begin ? at - 1 : 0;
+    if (!ws__xform_is_whole(t, var))
+        return false;
+    for (uint32_t i = n->begin; i < n->end; i++) {
+        if (t->text[i] == '[') {
+            open++;
+            *begin = i + 1;
+        } else if (t->text[i] == ']') {
+            close++;
+            *end = i;
+        }
+    }
+    return open == 2 && close == 2;
+}
+
+static bool is_plain(const char *s)
+{
+    for (; *s; s++)
+        if (!(*s >= 'a' && *s <= 'z') && !(*s >= 'A' && *s <= 'Z') &&
+            !(*s >= '0' && *s <= '9') && *s != '_')
+            return false;
+    return true;
 }
 
 static int find(const struct ws__xform_in *in, struct ws__sites *out)
@@ -69,6 +95,7 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
         const struct ws__ast_node *n = &t->node[i];
         struct ws__access a[MAX_ACCESSES];
         size_t na;
+        uint32_t begin, behind;
         bool hit = false;
         int rc = 0;
 
@@ -80,9 +107,9 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
             hit = hit || (a[k].decl == i && down_a_column(in, &a[k]));
         if (!hit)
             continue;
-        if (!only_indexed(in, i) || !last_size(t, i)) {
+        if (!only_indexed(in, i) || !last_size(t, i, &begin, &behind)) {
             WS_TRY(ws__site_refuse(in, out, i, "pad the tile",
-                                   "an address of a row is taken: a gap "
+                                   "an address in it is taken: a gap "
                                    "between rows would be seen"));
             continue;
         }
@@ -92,10 +119,45 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
     return 0;
 }
 
+/* What the launch says of shared memory grows by a column. */
+static void grow(const struct ws__xform_in *in, size_t launch,
+                 const struct ws__ast_node *n, struct ws__rewrite *out)
+{
+    const struct ws__expr *e = in->kernel->launch[launch].shared;
+    const char *more;
+
+    if (!e)
+        return;
+    more = ws__arena_printf(in->arena, "(%s) + %lld", e->text,
+                            (long long)n->type.dim[0] * n->type.bits / 8 *
+                                n->type.width);
+    if (!more)
+        out->failed = WS_ENOMEM;
+    else
+        ws__rewrite_change(out, more, "launches[%zu].shared", launch);
+}
+
 static int apply(const struct ws__xform_in *in, const struct ws__site *s,
                  struct ws__rewrite *out)
 {
-    ws__rewrite_at(out, last_size(in->ast, s->node[0]), 0, " + 1");
+    const struct ws__ast_node *n = &in->ast->node[s->node[0]];
+    uint32_t b = 0, e = 0;
+    const char *size;
+
+    if (!last_size(in->ast, s->node[0], &b, &e))
+        return ws__fail(in->ctx, WS_EBUG, "no size of '%s'", n->name);
+    size = ws__arena_strndup(in->arena, in->ast->text + b, e - b);
+    if (!size)
+        return WS_ENOMEM;
+    if (is_plain(size)) {
+        ws__rewrite_at(out, e, 0, " + 1");
+    } else {
+        ws__rewrite_at(out, b, 0, "(");
+        ws__rewrite_at(out, e, 0, ") + 1");
+    }
+    for (size_t i = ws__xform_next_launch(in, 0); i < in->kernel->nlaunch;
+         i = ws__xform_next_launch(in, i + 1))
+        grow(in, i, n, out);
     return 0;
 }
 

@@ -34,20 +34,68 @@ static void judge(const struct ws__access *a, int *better, int *worse)
         ++*worse;
 }
 
-static bool knows_warps(const struct ws__xform_in *in)
+static bool is_launch(const struct ws__ast *t, int32_t i)
+{
+    int dim;
+
+    return ws__ast_launch_value(t, i, &dim) != WS__AL_NONE ||
+           ws__ast_is_barrier(t, i);
+}
+
+static bool is_cuda_name(const char *n)
+{
+    return n && (!strcmp(n, "threadIdx") || !strcmp(n, "blockIdx") ||
+                 !strcmp(n, "blockDim") || !strcmp(n, "gridDim"));
+}
+
+static bool asks_for_size(const struct ws__xform_in *in)
 {
     const struct ws__ast *t = in->ast;
+    const char *body = t->text + t->node[in->body].begin;
+    const char *p = strstr(t->text, "reqd_work_group_size");
+
+    return p && p < body;
+}
+
+/* Why threads may not be numbered otherwise, or NULL. */
+static const char *refusal(const struct ws__xform_in *in)
+{
+    static const char *const warps[] = {"shfl",  "_sync",      "warp", "mma",
+                                        "group", "activemask", NULL};
+    const struct ws__ast *t = in->ast;
     int32_t end = ws__ast_after(t, in->body);
+    int dim;
 
-    for (int32_t i = in->body; i < end; i++) {
-        const char *n = t->node[i].name;
+    for (int32_t i = 0; i < t->n; i++) {
+        const struct ws__ast_node *n = &t->node[i];
+        bool call = n->kind == WS__AST_CALL && n->name;
 
-        if (t->node[i].kind == WS__AST_CALL && n &&
-            (strstr(n, "_sync") || strstr(n, "sub_group") ||
-             !strcmp(n, "__syncwarp") || !strcmp(n, "__activemask")))
-            return true;
+        for (size_t k = 0; call && warps[k]; k++)
+            if (strstr(n->name, warps[k]) && !is_launch(t, i))
+                return "threads of a warp exchange values: what a warp is may "
+                       "not change";
     }
-    return false;
+    if (ws__xform_others_ask(in))
+        return "a function that it calls asks which thread it is";
+    for (int32_t i = in->body; i < end; i++) {
+        const struct ws__ast_node *n = &t->node[i];
+        bool named = ws__ast_launch_value(t, i, &dim) != WS__AL_NONE &&
+                     (n->kind == WS__AST_MEMBER || n->kind == WS__AST_CALL);
+
+        if (n->kind == WS__AST_JUMP)
+            return "jumps or assembly: not everything is seen";
+        if (named && n->macro)
+            return "a macro asks which thread it is";
+        if (n->kind == WS__AST_CALL && n->name && !named &&
+            !strncmp(n->name, "get_", 4))
+            return "which dimension is asked for is not constant";
+        if (n->kind == WS__AST_REF && is_cuda_name(n->name) &&
+            ws__ast_launch_value(t, n->parent, &dim) == WS__AL_NONE)
+            return "all dimensions of a launch value are taken at once";
+    }
+    if (asks_for_size(in))
+        return "the source asks for a size of block";
+    return NULL;
 }
 
 static int find(const struct ws__xform_in *in, struct ws__sites *out)
@@ -56,25 +104,29 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
     struct ws__access a[MAX_ACCESSES];
     size_t n = ws__xform_accesses(in, in->body, WS__AS_GLOBAL, a, MAX_ACCESSES);
     int better = 0, worse = 0, rc = 0;
+    const char *why;
+    struct ws__site *s;
 
     for (size_t i = 0; i < n && i < MAX_ACCESSES; i++)
         judge(&a[i], &better, &worse);
     if (!better)
         return 0;
-    if (knows_warps(in))
-        return ws__site_refuse(in, out, in->func, "exchange x and y",
-                               "threads of a warp exchange values: what a "
-                               "warp is may not change");
+    why = refusal(in);
+    if (why)
+        return ws__site_refuse(in, out, in->func, "exchange x and y", why);
     if (worse >= better)
         return ws__site_refuse(in, out, in->func, "exchange x and y",
                                "as many accesses would lose as would gain");
     if (!l->grid[1] && !l->block[1])
         return ws__site_refuse(in, out, in->func, "exchange x and y",
                                "the launch has one dimension");
-    ws__site_add(in, out, in->func, &rc,
-                 "exchange x and y of '%s': %d accesses come to step by one "
-                 "element",
-                 l->entry, better);
+    s = ws__site_add(in, out, in->func, &rc,
+                     "exchange x and y of '%s': %d accesses come to step by "
+                     "one element",
+                     l->entry, better);
+    if (s)
+        s->trust = "a grid has fewer blocks in y than in x (65535 in CUDA): "
+                   "large shapes may not be launched";
     return rc;
 }
 

@@ -53,12 +53,13 @@ static int look(const struct ws__xform_in *in, int32_t i, struct ws__sites *out)
     ws__ast_for(t, i, &f);
     if (has_loop(t, i) || has_pragma(t, i))
         return 0;
+    if (!ws__xform_is_whole(t, i) ||
+        strncmp(t->text + t->node[i].begin, "for", 3) != 0)
+        return 0; /* a macro made it */
     if (!f.counts)
         return ws__site_refuse(in, out, i, "unroll",
                                "the loop does not count: its variable is "
                                "changed elsewhere, or the bound is no bound");
-    if (t->node[i].macro && t->text[t->node[i].begin] != 'f')
-        return 0;
     if (ws__ast_const(t, f.from, &from) && ws__ast_const(t, f.to, &to) &&
         to - from <= 8)
         return 0; /* compilers do */
@@ -84,7 +85,7 @@ static int apply(const struct ws__xform_in *in, const struct ws__site *s,
 
     if (!name)
         return WS_ENOMEM;
-    ws__rewrite_before(out, s->node[0], "#pragma unroll %s", name);
+    ws__rewrite_line(out, s->node[0], "#pragma unroll %s", name);
     ws__rewrite_param(out, name, "[1, 2, 4, 8, 16]", "4",
                       "turns of the loop at once");
     return 0;

@@ -1,0 +1,8 @@
+__global__ void scale(const float *x, const float *w, float *y, int n)
+{
+    int row = blockIdx.x;
+
+    const float w_kept = (int)threadIdx.x < n ? w[row] : 0;
+    for (int j = threadIdx.x; j < n; j += blockDim.x)
+        y[row * n + j] = x[row * n + j] * w_kept;
+}

@@ -1,0 +1,10 @@
+// y = x + 2 b
+__global__ void add(const float* x, float *b, float *y, int n)
+{
+    int i = blockDim.x * blockIdx.x + threadIdx.x;
+
+    if (i < n) {
+        float two = 2.0f; // a comment of the body
+        y[i] = x[i] + two * b[i];
+    }
+}

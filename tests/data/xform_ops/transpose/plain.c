@@ -1,0 +1,17 @@
+/* plain.c: the reference of transpose, a thread an output. */
+#include "ws_dialect.h"
+
+#if T_IS_FLOAT64
+typedef double real;
+#else
+typedef float real;
+#endif
+
+WS_KERNEL_BLOCK(1, 1, 1)
+void plain(WS_GLOBAL const real *x, WS_GLOBAL real *y, int m, int n)
+{
+    const size_t i = ws_block_x();
+
+    for (int j = 0; j < n; j++)
+        y[(size_t)j * m + i] = x[i * n + j];
+}
