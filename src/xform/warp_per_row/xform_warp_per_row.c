@@ -215,13 +215,12 @@ static int check_launch(struct plan *p)
  * their own? More than step by more? */
 static bool walks_a_row(const struct ws__xform_in *in, int32_t loop)
 {
-    const struct ws__ast *t = in->ast;
     struct ws__ast_for f;
     struct ws__reach r[MAX_REACHES];
     size_t n;
     int one = 0, more = 0;
 
-    ws__ast_for(t, loop, &f);
+    ws__ast_for(in->ast, loop, &f);
     if (!f.counts)
         return false;
     n = ws__loop_reaches(in, f.body, r, MAX_REACHES);
@@ -232,10 +231,8 @@ static bool walks_a_row(const struct ws__xform_in *in, int32_t loop)
             continue;
         if (!ws__affine_is(&part, 1))
             more++;
-        else if (ws__loop_by_thread(in, ws__ast_child(t, r[i].node, 1)) ||
-                 ws__loop_by_thread(in, f.from) ||
-                 (t->node[r[i].pointer].kind == WS__AST_VAR &&
-                  ws__loop_by_thread(in, ws__ast_child(t, r[i].pointer, 0))))
+        else if (ws__loop_by_thread(in, r[i].node) ||
+                 ws__loop_by_thread(in, f.from))
             one++;
     }
     return one > more;
