@@ -281,14 +281,6 @@ bool ws__loop_by_thread(const struct ws__xform_in *in, int32_t expr)
 
 /* --- reductions ----------------------------------------------------------- */
 
-/* What a statement does to what carries a value. */
-struct match {
-    enum ws__reduce kind;
-    int32_t at, where, by;
-    int slots; /* how often the statement must name it */
-    bool keeps_nan;
-};
-
 static bool same_place(const struct ws__ast *t, int32_t i, int32_t at)
 {
     return t->node[i].kind == t->node[at].kind &&
@@ -351,7 +343,8 @@ static bool compares(const struct ws__ast *t, int32_t cond, int32_t *larger,
     return op == CL_BinaryOperator_LT || op == CL_BinaryOperator_LE;
 }
 
-static bool match_call(const struct ws__ast *t, int32_t call, struct match *m)
+static bool match_call(const struct ws__ast *t, int32_t call,
+                       struct ws__loop_match *m)
 {
     static const struct {
         const char *name;
@@ -380,7 +373,8 @@ static bool match_call(const struct ws__ast *t, int32_t call, struct match *m)
 }
 
 /* at = l > s ? a : b */
-static bool match_choice(const struct ws__ast *t, int32_t i, struct match *m)
+static bool match_choice(const struct ws__ast *t, int32_t i,
+                         struct ws__loop_match *m)
 {
     int32_t a = ws__ast_child(t, i, 1), b = ws__ast_child(t, i, 2), l, s;
     bool strict;
@@ -404,7 +398,8 @@ static bool keeps_class(const struct ws__ast *t, int32_t stmt, int32_t at)
                WS__AT_INT;
 }
 
-static bool match_assign(const struct ws__ast *t, int32_t i, struct match *m)
+static bool match_assign(const struct ws__ast *t, int32_t i,
+                         struct ws__loop_match *m)
 {
     int32_t v = ws__ast_bare(t, ws__ast_child(t, i, 1));
 
@@ -433,7 +428,7 @@ static bool is_plain_assign(const struct ws__ast *t, int32_t i)
 
 /* if (e > at) at = e;  if (e > at) { at = e; where = turn; } */
 static bool match_if(const struct ws__ast *t, int32_t i, int32_t turn,
-                     struct match *m)
+                     struct ws__loop_match *m)
 {
     int32_t l, s, e, then = ws__ast_child(t, i, 1), a = then, b = -1;
     bool strict;
@@ -474,19 +469,19 @@ static bool match_if(const struct ws__ast *t, int32_t i, int32_t turn,
     return true;
 }
 
-/* The statement that changes something at node `change`, as a reduction. */
-static int32_t match(const struct ws__ast *t, int32_t change, int32_t turn,
-                     struct match *m)
+int32_t ws__loop_match(const struct ws__ast *t, int32_t change, int32_t turn,
+                       struct ws__loop_match *m)
 {
     int32_t s = ws__ast_statement(t, change), up = t->node[s].parent;
 
-    *m = (struct match){.at = ws__ast_bare(t, ws__ast_child(t, change, 0)),
-                        .where = -1,
-                        .by = -1};
+    *m = (struct ws__loop_match){.at = ws__ast_bare(t, ws__ast_child(t, change,
+                                                                     0)),
+                                 .where = -1,
+                                 .by = -1};
     if (ws__ast_is(t, up, WS__AST_BLOCK))
         up = t->node[up].parent;
     if (ws__ast_is(t, up, WS__AST_IF)) {
-        struct match by_if = *m;
+        struct ws__loop_match by_if = *m;
 
         if (match_if(t, up, turn, &by_if)) {
             *m = by_if;
@@ -522,8 +517,8 @@ static bool is_number(const struct ws__ast_type *y)
 /* Takes the change as part of a reduction; false: it is none. */
 static bool take(const struct ws__ast *t, struct ws__loop *out, int32_t change)
 {
-    struct match m;
-    int32_t s = match(t, change, out->f.var, &m);
+    struct ws__loop_match m;
+    int32_t s = ws__loop_match(t, change, out->f.var, &m);
     struct ws__reduction *r;
 
     if (s < 0 || m.at < 0 || ws__loop_count(t, s, m.at) != m.slots ||

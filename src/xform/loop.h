@@ -42,6 +42,18 @@ struct ws__loop {
 int ws__loop_read(const struct ws__xform_in *in, int32_t loop,
                   struct ws__loop *out);
 
+/* What one statement does to what carries a value. */
+struct ws__loop_match {
+    enum ws__reduce kind;
+    int32_t at, where, by; /* as of a reduction */
+    int slots;             /* how often the statement must name it */
+    bool keeps_nan;
+};
+/* The statement in which node `change` (an ASSIGN or a step) joins a value to
+ * what is there, in a loop over `turn`; -1: it does something else. */
+int32_t ws__loop_match(const struct ws__ast *t, int32_t change, int32_t turn,
+                       struct ws__loop_match *out);
+
 /* An access through a pointer that leads to a parameter: the parameter itself,
  * or `const float *row = x + i * n`. */
 struct ws__reach {
