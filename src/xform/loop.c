@@ -825,3 +825,33 @@ int ws__loop_read(const struct ws__xform_in *in, int32_t loop,
         return refuse(in, out, "has bounds with effects", -1);
     return read_body(in, out);
 }
+
+/* --- words ---------------------------------------------------------------- */
+
+const char *ws__loop_type(const struct ws__ast *t, const struct ws__ast_type *y)
+{
+    bool cuda = t->dialect == WS__DIALECT_CUDA;
+
+    if (y->class == WS__AT_FLOAT)
+        return y->bits == 64 ? "double" : "float";
+    if (y->bits != 64)
+        return y->is_unsigned ? "unsigned" : "int";
+    if (y->is_unsigned)
+        return cuda ? "unsigned long long" : "unsigned long";
+    return cuda ? "long long" : "long";
+}
+
+const char *ws__loop_extreme(const struct ws__ast *t, int32_t at,
+                             enum ws__reduce kind, int32_t by)
+{
+    const struct ws__ast_type *y = &t->node[at].type;
+    bool max = kind == WS__RED_MAX;
+
+    if (by >= 0)
+        return t->node[by].name;
+    if (y->class == WS__AT_INT)
+        return max ? "max" : "min";
+    if (y->bits == 64 || t->dialect != WS__DIALECT_CUDA)
+        return max ? "fmax" : "fmin";
+    return max ? "fmaxf" : "fminf";
+}

@@ -79,6 +79,13 @@ int32_t ws__loop_call(const struct ws__ast *t, int32_t root);
 bool ws__loop_by_thread(const struct ws__xform_in *in, int32_t expr);
 /* How often what `at` names (a REF or an INDEX) is below root. */
 int ws__loop_count(const struct ws__ast *t, int32_t root, int32_t at);
+/* A number's type as the language calls it. */
+const char *ws__loop_type(const struct ws__ast *t,
+                          const struct ws__ast_type *y);
+/* The function that joins parts of an extreme: as the source has it (`by`, a
+ * CALL, or -1), else the language's own. */
+const char *ws__loop_extreme(const struct ws__ast *t, int32_t at,
+                             enum ws__reduce kind, int32_t by);
 /* Two sums that are equal whatever their symbols are. */
 bool ws__affine_same(const struct ws__affine *a, const struct ws__affine *b);
 

@@ -34,30 +34,6 @@ static const char *part_name(const struct ws__rows *p,
     return base ? ws__xform_name(p->in, base) : NULL;
 }
 
-static const char *type_name(const struct ws__ast_type *y)
-{
-    if (y->class == WS__AT_FLOAT)
-        return y->bits == 64 ? "double" : "float";
-    if (y->bits == 64)
-        return y->is_unsigned ? "unsigned long long" : "long long";
-    return y->is_unsigned ? "unsigned" : "int";
-}
-
-static const char *extreme(const struct ws__rows *p,
-                           const struct ws__reduction *r)
-{
-    const struct ws__ast_type *y = &p->in->ast->node[r->at].type;
-    bool max = r->kind == WS__RED_MAX;
-
-    if (r->by >= 0)
-        return p->in->ast->node[r->by].name;
-    if (y->class == WS__AT_INT)
-        return max ? "max" : "min";
-    if (y->bits == 64)
-        return max ? "fmax" : "fmin";
-    return max ? "fmaxf" : "fminf";
-}
-
 static bool is_zero(const struct ws__rows *p, int32_t expr)
 {
     int32_t v = ws__ast_bare(p->in->ast, expr);
@@ -114,7 +90,7 @@ static void edit_start(struct edit *e, const struct ws__loop *l,
 
     if (r->decl < 0)
         ws__buf_printf(&e->before, "%s %s = %s;\n%s",
-                       type_name(&t->node[r->at].type), name,
+                       ws__loop_type(t, &t->node[r->at].type), name,
                        r->kind == WS__RED_SUM ? "0" : place, e->indent);
     else if (r->kind == WS__RED_SUM && !starts_at_zero(e->p, l, r->decl))
         ws__buf_printf(&e->before, "if (%s != 0)\n%s%s%s = 0;\n%s", e->w->lane,
@@ -134,9 +110,9 @@ static void edit_pair(struct edit *e, const struct ws__reduction *r,
     const char *other = e->w->other, *place = e->w->other_at;
 
     ws__buf_printf(&e->behind, "%s%s%s %s = %s;\n", i, b,
-                   type_name(&t->node[r->at].type), other, from->value);
+                   ws__loop_type(t, &t->node[r->at].type), other, from->value);
     ws__buf_printf(&e->behind, "%s%s%s %s = %s;\n\n", i, b,
-                   type_name(&t->node[r->where].type), place, from->at);
+                   ws__loop_type(t, &t->node[r->where].type), place, from->at);
     ws__buf_printf(&e->behind, "%s%sif (%s %c %s || (%s == %s && %s < %s)) {\n",
                    i, b, other, r->kind == WS__RED_MAX ? '>' : '<', name, other,
                    name, place, at);
@@ -156,7 +132,9 @@ static void edit_join(struct edit *e, const struct ws__reduction *r,
                        from->value);
     else
         ws__buf_printf(&e->behind, "%s%s%s = %s(%s, %s);\n", e->indent, e->tab,
-                       name, extreme(e->p, r), name, from->value);
+                       name,
+                       ws__loop_extreme(e->p->in->ast, r->at, r->kind, r->by),
+                       name, from->value);
 }
 
 static const char *shuffled(const struct edit *e, const char *name)
@@ -208,8 +186,9 @@ static int number_of(const struct edit *e, const struct ws__reduction *r)
 static void edit_array(struct edit *e, const struct ws__ast_type *y,
                        const char *name, const char *array)
 {
-    ws__buf_printf(&e->before, "__shared__ %s %s[%d];\n%s", type_name(y), array,
-                   WS__ROWS_WARP, e->indent);
+    ws__buf_printf(&e->before, "__shared__ %s %s[%d];\n%s",
+                   ws__loop_type(e->p->in->ast, y), array, WS__ROWS_WARP,
+                   e->indent);
     ws__buf_printf(&e->behind, "%s%s%s[%s / %d] = %s;\n", e->indent, e->tab,
                    array, e->w->lane, WS__ROWS_WARP, name);
 }

@@ -744,29 +744,6 @@ struct words {
     const char *part, *parts, *step, *tid, *buf, *type, *join;
 };
 
-static const char *type_name(const struct ws__ast_type *y)
-{
-    if (y->class == WS__AT_FLOAT)
-        return y->bits == 64 ? "double" : "float";
-    if (y->bits == 64)
-        return y->is_unsigned ? "unsigned long long" : "long long";
-    return y->is_unsigned ? "unsigned" : "int";
-}
-
-static const char *extreme(const struct tree *r)
-{
-    const struct ws__ast_type *y = &r->in->ast->node[r->join.at].type;
-    bool max = r->join.kind == WS__RED_MAX;
-
-    if (r->join.by >= 0)
-        return r->in->ast->node[r->join.by].name;
-    if (y->class == WS__AT_INT)
-        return max ? "max" : "min";
-    if (y->bits == 64)
-        return max ? "fmax" : "fmin";
-    return max ? "fmaxf" : "fminf";
-}
-
 static int name_all(const struct tree *r, struct words *w)
 {
     const struct ws__ast *t = r->in->ast;
@@ -774,7 +751,7 @@ static int name_all(const struct tree *r, struct words *w)
 
     w->buf = t->node[r->buf].name;
     w->tid = ws__xform_text(r->in, r->tid);
-    w->type = type_name(&t->node[r->join.at].type);
+    w->type = ws__loop_type(t, &t->node[r->join.at].type);
     w->part = ws__xform_name(r->in, "part");
     w->parts = ws__xform_name(r->in, "parts");
     w->step = ws__xform_name(r->in, "step");
@@ -787,7 +764,10 @@ static int name_all(const struct tree *r, struct words *w)
             : ws__arena_printf(a,
                                "%s = %s(%s, __shfl_down_sync(0xffffffffu, %s, "
                                "%s))",
-                               w->part, extreme(r), w->part, w->part, w->step);
+                               w->part,
+                               ws__loop_extreme(t, r->join.at, r->join.kind,
+                                                r->join.by),
+                               w->part, w->part, w->step);
     return w->join ? 0 : WS_ENOMEM;
 }
 
