@@ -593,3 +593,8 @@ bool ws__ast_is_pure(const struct ws__ast *t, int32_t root)
     }
     return true;
 }
+
+bool ws__ast_is_pure_name(const char *name)
+{
+    return is_pure_call(name);
+}

@@ -182,6 +182,8 @@ enum ws__ast_launch ws__ast_launch_value(const struct ws__ast *t, int32_t i,
 bool ws__ast_is_barrier(const struct ws__ast *t, int32_t i);
 /* May it have effects: assignments, calls that are not known to be pure? */
 bool ws__ast_is_pure(const struct ws__ast *t, int32_t i);
+/* Is it the name of a function of the language without effects? */
+bool ws__ast_is_pure_name(const char *name);
 
 /* Is a CALL one of a function of the language that has no effects? */
 bool ws__ast_is_pure_call(const struct ws__ast *t, int32_t i);

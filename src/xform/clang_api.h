@@ -132,6 +132,7 @@ typedef int (*cl_visitor)(struct cl_cursor c, struct cl_cursor parent,
     X(BinaryOperator_DivAssign, 24)                                            \
     X(BinaryOperator_AddAssign, 26)                                            \
     X(BinaryOperator_SubAssign, 27)                                            \
+    X(BinaryOperator_ShlAssign, 28)                                            \
     X(BinaryOperator_ShrAssign, 29)                                            \
     X(BinaryOperator_Comma, 33)                                                \
     X(UnaryOperator_PostInc, 1)                                                \

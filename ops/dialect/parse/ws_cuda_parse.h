@@ -100,6 +100,7 @@ __device__ int printf(const char *, ...);
 WS_PARSE_SHUFFLE(int)
 WS_PARSE_SHUFFLE(unsigned)
 WS_PARSE_SHUFFLE(long)
+WS_PARSE_SHUFFLE(unsigned long)
 WS_PARSE_SHUFFLE(long long)
 WS_PARSE_SHUFFLE(unsigned long long)
 WS_PARSE_SHUFFLE(float)

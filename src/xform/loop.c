@@ -1,0 +1,857 @@
+/* loop.c: what one turn of a loop leaves to the next. See loop.h. */
+#include "xform/loop.h"
+
+#include "xform/clang_api.h"
+
+#include "base/banned.h"
+
+#define MAX_REACHES 128
+#define MAX_DEPTH 8
+
+bool ws__affine_same(const struct ws__affine *a, const struct ws__affine *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++) {
+        bool hit = false;
+
+        for (size_t k = 0; k < b->n; k++)
+            hit = hit || (a->term[i].times == b->term[k].times &&
+                          a->term[i].n == b->term[k].n &&
+                          !memcmp(a->term[i].sym, b->term[k].sym,
+                                  sizeof(a->term[i].sym)));
+        if (!hit)
+            return false;
+    }
+    return true;
+}
+
+/* --- pointers ------------------------------------------------------------- */
+
+static bool is_pointer(const struct ws__ast_node *n)
+{
+    return n->type.pointers > 0 ||
+           (n->kind == WS__AST_PARAM && n->type.ndim > 0);
+}
+
+/* The parameter that stands for all that get the same tensor. */
+static int32_t first_of(const struct ws__xform_in *in, int32_t param)
+{
+    const struct ws__arg *a = ws__xform_arg(in, param);
+
+    if (!a || (a->kind != WS__ARG_TENSOR && a->kind != WS__ARG_SCRATCH))
+        return param;
+    for (int32_t c = in->ast->node[in->func].first; c >= 0 && c != param;
+         c = in->ast->node[c].next) {
+        const struct ws__arg *o = in->ast->node[c].kind == WS__AST_PARAM
+                                      ? ws__xform_arg(in, c)
+                                      : NULL;
+
+        if (o && o->kind == a->kind && o->index == a->index)
+            return c;
+    }
+    return param;
+}
+
+/* Is the pointer set to something else than it begins with? */
+static bool is_set(const struct ws__xform_in *in, int32_t pointer)
+{
+    const struct ws__ast *t = in->ast;
+    int32_t end = ws__ast_after(t, in->body);
+
+    for (int32_t i = in->body; i < end; i++)
+        if (((t->node[i].kind == WS__AST_ASSIGN &&
+              t->node[i].op == CL_BinaryOperator_Assign) ||
+             (t->node[i].kind == WS__AST_UNARY &&
+              t->node[i].op == CL_UnaryOperator_AddrOf)) &&
+            ws__ast_refers(t, ws__ast_child(t, i, 0), pointer))
+            return true;
+    return false;
+}
+
+int32_t ws__loop_root(const struct ws__xform_in *in, int32_t pointer)
+{
+    const struct ws__ast *t = in->ast;
+
+    for (int depth = 0; depth < MAX_DEPTH && pointer >= 0; depth++) {
+        int32_t end, from = -1;
+
+        if (!is_pointer(&t->node[pointer]) || is_set(in, pointer))
+            return -1;
+        if (t->node[pointer].kind == WS__AST_PARAM)
+            return t->node[pointer].parent == in->func ? first_of(in, pointer)
+                                                       : -1;
+        end = ws__ast_after(t, pointer);
+        for (int32_t i = pointer + 1; i < end; i++)
+            if (t->node[i].kind == WS__AST_REF && t->node[i].decl >= 0 &&
+                is_pointer(&t->node[t->node[i].decl])) {
+                if (from >= 0)
+                    return -1;
+                from = t->node[i].decl;
+            }
+        pointer = from;
+    }
+    return -1;
+}
+
+static int32_t skip_parens(const struct ws__ast *t, int32_t i)
+{
+    int32_t p = t->node[i].parent;
+
+    while (p >= 0 && t->node[p].kind == WS__AST_PAREN)
+        p = t->node[p].parent;
+    return p;
+}
+
+static bool is_target(const struct ws__ast *t, int32_t i)
+{
+    int32_t p = t->node[i].parent;
+
+    while (p >= 0 && (t->node[p].kind == WS__AST_PAREN ||
+                      t->node[p].kind == WS__AST_MEMBER)) {
+        i = p;
+        p = t->node[p].parent;
+    }
+    if (p < 0)
+        return false;
+    if (t->node[p].kind == WS__AST_ASSIGN)
+        return ws__ast_child(t, p, 0) == i;
+    return t->node[p].kind == WS__AST_UNARY && t->node[p].op >= 1 &&
+           t->node[p].op <= CL_UnaryOperator_PreDec;
+}
+
+size_t ws__loop_reaches(const struct ws__xform_in *in, int32_t root,
+                        struct ws__reach *out, size_t max)
+{
+    const struct ws__ast *t = in->ast;
+    int32_t end = ws__ast_after(t, root);
+    size_t n = 0;
+
+    for (int32_t i = root; i < end; i++) {
+        int32_t of = ws__ast_bare(t, ws__ast_child(t, i, 0));
+        struct ws__reach r = {.node = i};
+
+        if (t->node[i].kind != WS__AST_INDEX || !ws__ast_is(t, of, WS__AST_REF))
+            continue;
+        r.pointer = t->node[of].decl;
+        if (r.pointer < 0 || !is_pointer(&t->node[r.pointer]))
+            continue;
+        r.root = ws__loop_root(in, r.pointer);
+        r.write = is_target(t, i);
+        r.affine = ws__affine_of(t, ws__ast_child(t, i, 1), &r.at);
+        if (n < max)
+            out[n] = r;
+        n++;
+    }
+    return n;
+}
+
+/* Is a pointer used as something that is followed: indexed, the beginning of
+ * another pointer, or moved? */
+static bool is_followed(const struct ws__ast *t, int32_t ref)
+{
+    int32_t i = ref, p = skip_parens(t, ref);
+
+    if (ws__ast_is(t, p, WS__AST_INDEX) &&
+        ws__ast_bare(t, ws__ast_child(t, p, 0)) == ref &&
+        !(ws__ast_is(t, t->node[p].parent, WS__AST_UNARY) &&
+          t->node[t->node[p].parent].op == CL_UnaryOperator_AddrOf))
+        return true;
+    if (ws__ast_is(t, p, WS__AST_ASSIGN) &&
+        (t->node[p].op == CL_BinaryOperator_AddAssign ||
+         t->node[p].op == CL_BinaryOperator_SubAssign) &&
+        ws__ast_refers(t, ws__ast_child(t, p, 0), t->node[ref].decl))
+        return ws__ast_statement(t, ref) == p;
+    for (; i >= 0; i = t->node[i].parent) {
+        enum ws__ast_kind k = t->node[i].kind;
+
+        if (k == WS__AST_VAR)
+            return is_pointer(&t->node[i]) && !strchr(t->node[i].spelled, '&');
+        if (k != WS__AST_REF && k != WS__AST_BINARY && k != WS__AST_PAREN &&
+            k != WS__AST_INDEX &&
+            !(k == WS__AST_UNARY && t->node[i].op == CL_UnaryOperator_AddrOf))
+            return false;
+    }
+    return false;
+}
+
+int32_t ws__loop_stray(const struct ws__xform_in *in, int32_t root)
+{
+    const struct ws__ast *t = in->ast;
+    int32_t end = ws__ast_after(t, root);
+
+    for (int32_t i = root; i < end; i++) {
+        const struct ws__ast_node *n = &t->node[i];
+
+        if (n->kind == WS__AST_REF && n->decl >= 0 &&
+            is_pointer(&t->node[n->decl]) && !t->node[n->decl].type.is_const &&
+            !is_followed(t, i))
+            return i;
+    }
+    return -1;
+}
+
+/* --- calls and values ----------------------------------------------------- */
+
+static bool is_plain_function(const struct ws__ast *t, int32_t f, int depth);
+
+static bool is_plain_call(const struct ws__ast *t, int32_t call, int depth)
+{
+    const struct ws__ast_node *n = &t->node[call];
+
+    if (n->decl >= 0 && t->node[n->decl].kind == WS__AST_FUNCTION)
+        return is_plain_function(t, n->decl, depth + 1);
+    return n->decl < 0 && ws__ast_is_pure_name(n->name);
+}
+
+/* A function of its arguments' values alone. */
+static bool is_plain_function(const struct ws__ast *t, int32_t f, int depth)
+{
+    int32_t end = ws__ast_after(t, f);
+    bool body = false;
+    int dim;
+
+    if (depth > MAX_DEPTH)
+        return false;
+    for (int32_t i = f + 1; i < end; i++) {
+        const struct ws__ast_node *n = &t->node[i];
+
+        body = body || n->kind == WS__AST_BLOCK;
+        if (n->kind == WS__AST_PARAM &&
+            (is_pointer(n) || !n->spelled || strchr(n->spelled, '&')))
+            return false;
+        if (n->kind == WS__AST_JUMP || n->kind == WS__AST_OTHER ||
+            (n->kind == WS__AST_VAR && n->is_static) ||
+            (n->kind == WS__AST_CALL && !is_plain_call(t, i, depth)) ||
+            (n->kind == WS__AST_REF && n->decl >= 0 &&
+             t->node[n->decl].kind == WS__AST_VAR &&
+             !ws__ast_below(t, n->decl, f) && !t->node[n->decl].known) ||
+            ws__ast_launch_value(t, i, &dim) != WS__AL_NONE)
+            return false;
+    }
+    return body;
+}
+
+int32_t ws__loop_call(const struct ws__ast *t, int32_t root)
+{
+    int32_t end = ws__ast_after(t, root);
+    int dim;
+
+    for (int32_t i = root; i < end; i++)
+        if (t->node[i].kind == WS__AST_CALL && !is_plain_call(t, i, 0) &&
+            ws__ast_launch_value(t, i, &dim) == WS__AL_NONE)
+            return i;
+    return -1;
+}
+
+static bool by_thread(const struct ws__xform_in *in, int32_t expr, int depth)
+{
+    const struct ws__ast *t = in->ast;
+    int32_t end = ws__ast_after(t, expr), last = ws__ast_after(t, in->body);
+    int dim;
+
+    if (depth > MAX_DEPTH)
+        return true;
+    for (int32_t i = expr; i < end; i++) {
+        enum ws__ast_launch v = ws__ast_launch_value(t, i, &dim);
+        int32_t d = t->node[i].decl;
+
+        if (v == WS__AL_THREAD || v == WS__AL_GLOBAL)
+            return true;
+        if (t->node[i].kind != WS__AST_REF || d < 0 ||
+            !ws__ast_below(t, d, in->func))
+            continue;
+        if (t->node[d].kind == WS__AST_VAR && ws__ast_child(t, d, 0) >= 0 &&
+            by_thread(in, ws__ast_child(t, d, 0), depth + 1))
+            return true;
+        for (int32_t k = in->body; k < last; k++)
+            if (t->node[k].kind == WS__AST_ASSIGN &&
+                !ws__ast_below(t, expr, k) &&
+                ws__ast_refers(t, ws__ast_child(t, k, 0), d) &&
+                by_thread(in, ws__ast_child(t, k, 1), depth + 1))
+                return true;
+    }
+    return false;
+}
+
+bool ws__loop_by_thread(const struct ws__xform_in *in, int32_t expr)
+{
+    return by_thread(in, expr, 0);
+}
+
+/* --- reductions ----------------------------------------------------------- */
+
+static bool same_place(const struct ws__ast *t, int32_t i, int32_t at)
+{
+    return t->node[i].kind == t->node[at].kind &&
+           (t->node[i].kind == WS__AST_REF
+                ? t->node[i].decl >= 0 && t->node[i].decl == t->node[at].decl
+                : ws__ast_same(t, i, at));
+}
+
+int ws__loop_count(const struct ws__ast *t, int32_t root, int32_t at)
+{
+    int32_t end = ws__ast_after(t, root);
+    int n = 0;
+
+    for (int32_t i = root; i < end; i++)
+        n += same_place(t, i, at);
+    return n;
+}
+
+static bool is_it(const struct ws__ast *t, int32_t i, int32_t at)
+{
+    i = ws__ast_bare(t, i);
+    return i >= 0 && same_place(t, i, at);
+}
+
+/* How often `at` is a term of a sum, added; what else it is counts 100. */
+static int added(const struct ws__ast *t, int32_t i, int32_t at)
+{
+    i = ws__ast_bare(t, i);
+    if (is_it(t, i, at))
+        return 1;
+    if (ws__ast_is(t, i, WS__AST_BINARY) &&
+        t->node[i].op == CL_BinaryOperator_Add)
+        return added(t, ws__ast_child(t, i, 0), at) +
+               added(t, ws__ast_child(t, i, 1), at);
+    if (ws__ast_is(t, i, WS__AST_BINARY) &&
+        t->node[i].op == CL_BinaryOperator_Sub)
+        return added(t, ws__ast_child(t, i, 0), at) +
+               100 * ws__loop_count(t, ws__ast_child(t, i, 1), at);
+    return 100 * ws__loop_count(t, i, at);
+}
+
+/* a > b or b < a: 1, which is the larger; else 0. */
+static bool compares(const struct ws__ast *t, int32_t cond, int32_t *larger,
+                     int32_t *smaller, bool *strict)
+{
+    int32_t c = ws__ast_bare(t, cond);
+    int op;
+
+    if (!ws__ast_is(t, c, WS__AST_BINARY))
+        return false;
+    op = t->node[c].op;
+    *strict = op == CL_BinaryOperator_GT || op == CL_BinaryOperator_LT;
+    if (op == CL_BinaryOperator_GT || op == CL_BinaryOperator_GE) {
+        *larger = ws__ast_child(t, c, 0);
+        *smaller = ws__ast_child(t, c, 1);
+        return true;
+    }
+    *larger = ws__ast_child(t, c, 1);
+    *smaller = ws__ast_child(t, c, 0);
+    return op == CL_BinaryOperator_LT || op == CL_BinaryOperator_LE;
+}
+
+static bool match_call(const struct ws__ast *t, int32_t call,
+                       struct ws__loop_match *m)
+{
+    static const struct {
+        const char *name;
+        enum ws__reduce kind;
+        int arg; /* where it must be; 0: any of two */
+    } names[] = {{"fmaxf", WS__RED_MAX, 0}, {"fmax", WS__RED_MAX, 0},
+                 {"max", WS__RED_MAX, 0},   {"fminf", WS__RED_MIN, 0},
+                 {"fmin", WS__RED_MIN, 0},  {"min", WS__RED_MIN, 0},
+                 {"fmaf", WS__RED_SUM, 3},  {"fma", WS__RED_SUM, 3},
+                 {"mad", WS__RED_SUM, 3},   {"__fmaf_rn", WS__RED_SUM, 3}};
+    const struct ws__ast_node *n = &t->node[call];
+
+    m->by = call;
+    m->slots = 2;
+    for (size_t i = 0; n->name && n->decl < 0 && i < WS_COUNT(names); i++) {
+        if (strcmp(names[i].name, n->name))
+            continue;
+        m->kind = names[i].kind;
+        if (names[i].arg)
+            return is_it(t, ws__ast_child(t, call, names[i].arg), m->at);
+        return ws__ast_nchild(t, call) == 3 &&
+               (is_it(t, ws__ast_child(t, call, 1), m->at) ||
+                is_it(t, ws__ast_child(t, call, 2), m->at));
+    }
+    return false;
+}
+
+/* at = l > s ? a : b */
+static bool match_choice(const struct ws__ast *t, int32_t i,
+                         struct ws__loop_match *m)
+{
+    int32_t a = ws__ast_child(t, i, 1), b = ws__ast_child(t, i, 2), l, s;
+    bool strict;
+
+    m->slots = 3;
+    if (!compares(t, ws__ast_child(t, i, 0), &l, &s, &strict))
+        return false;
+    if (!is_it(t, a, m->at) && !is_it(t, b, m->at))
+        return false;
+    m->keeps_nan = is_it(t, a, m->at);
+    m->kind = ws__ast_same(t, l, a) ? WS__RED_MAX : WS__RED_MIN;
+    return (ws__ast_same(t, l, a) && ws__ast_same(t, s, b)) ||
+           (ws__ast_same(t, l, b) && ws__ast_same(t, s, a));
+}
+
+/* An integer may not take parts of a turn's value: each is cut. */
+static bool keeps_class(const struct ws__ast *t, int32_t stmt, int32_t at)
+{
+    return t->node[at].type.class != WS__AT_INT ||
+           t->node[ws__ast_bare(t, ws__ast_child(t, stmt, 1))].type.class ==
+               WS__AT_INT;
+}
+
+static bool match_assign(const struct ws__ast *t, int32_t i,
+                         struct ws__loop_match *m)
+{
+    int32_t v = ws__ast_bare(t, ws__ast_child(t, i, 1));
+
+    m->kind = WS__RED_SUM;
+    m->slots = 1;
+    if (v < 0 || !keeps_class(t, i, m->at))
+        return false;
+    if (t->node[i].op == CL_BinaryOperator_AddAssign ||
+        t->node[i].op == CL_BinaryOperator_SubAssign)
+        return true;
+    if (t->node[i].op != CL_BinaryOperator_Assign)
+        return false;
+    if (t->node[v].kind == WS__AST_CALL)
+        return match_call(t, v, m);
+    if (t->node[v].kind == WS__AST_CHOICE)
+        return match_choice(t, v, m);
+    m->slots = 2;
+    return t->node[v].kind == WS__AST_BINARY && added(t, v, m->at) == 1;
+}
+
+static bool is_plain_assign(const struct ws__ast *t, int32_t i)
+{
+    return ws__ast_is(t, i, WS__AST_ASSIGN) &&
+           t->node[i].op == CL_BinaryOperator_Assign;
+}
+
+/* if (e > at) at = e;  if (e > at) { at = e; where = turn; } */
+static bool match_if(const struct ws__ast *t, int32_t i, int32_t turn,
+                     struct ws__loop_match *m)
+{
+    int32_t l, s, e, then = ws__ast_child(t, i, 1), a = then, b = -1;
+    bool strict;
+
+    if (ws__ast_nchild(t, i) != 2 ||
+        !compares(t, ws__ast_child(t, i, 0), &l, &s, &strict))
+        return false;
+    if (ws__ast_is(t, then, WS__AST_BLOCK)) {
+        a = ws__ast_child(t, then, 0);
+        b = ws__ast_child(t, then, 1);
+        if (ws__ast_nchild(t, then) > 2 || (b >= 0 && !is_plain_assign(t, b)))
+            return false;
+    }
+    if (!is_plain_assign(t, a))
+        return false;
+    if (b >= 0 && ws__ast_refers(t, ws__ast_child(t, a, 1), turn)) {
+        int32_t c = a; /* the place is written first */
+
+        a = b;
+        b = c;
+    }
+    m->at = ws__ast_bare(t, ws__ast_child(t, a, 0));
+    e = ws__ast_child(t, a, 1);
+    m->slots = 2;
+    m->kind = ws__ast_same(t, l, e) ? WS__RED_MAX : WS__RED_MIN;
+    if (!(ws__ast_same(t, l, e) && is_it(t, s, m->at)) &&
+        !(ws__ast_same(t, s, e) && is_it(t, l, m->at)))
+        return false;
+    if (b >= 0) {
+        int32_t w = ws__ast_bare(t, ws__ast_child(t, b, 0));
+
+        if (!strict || !ws__ast_refers(t, ws__ast_child(t, b, 1), turn) ||
+            !ws__ast_is(t, w, WS__AST_REF) || t->node[w].type.bits < 32 ||
+            t->node[w].type.class != WS__AT_INT)
+            return false;
+        m->where = t->node[w].decl;
+    }
+    return true;
+}
+
+int32_t ws__loop_match(const struct ws__ast *t, int32_t change, int32_t turn,
+                       struct ws__loop_match *m)
+{
+    int32_t s = ws__ast_statement(t, change), up = t->node[s].parent;
+
+    *m = (struct ws__loop_match){.at = ws__ast_bare(t, ws__ast_child(t, change,
+                                                                     0)),
+                                 .where = -1,
+                                 .by = -1};
+    if (ws__ast_is(t, up, WS__AST_BLOCK))
+        up = t->node[up].parent;
+    if (ws__ast_is(t, up, WS__AST_IF)) {
+        struct ws__loop_match by_if = *m;
+
+        if (match_if(t, up, turn, &by_if)) {
+            *m = by_if;
+            return up;
+        }
+    }
+    if (s != change)
+        return -1;
+    if (t->node[s].kind == WS__AST_UNARY) {
+        m->kind = WS__RED_SUM;
+        m->slots = 1;
+        return s;
+    }
+    return match_assign(t, s, m) ? s : -1;
+}
+
+static struct ws__reduction *reduction_of(struct ws__loop *out,
+                                          const struct ws__ast *t, int32_t at)
+{
+    for (size_t i = 0; i < out->nred; i++)
+        if (same_place(t, out->red[i].at, at))
+            return &out->red[i];
+    return NULL;
+}
+
+static bool is_number(const struct ws__ast_type *y)
+{
+    return !y->pointers && y->width == 1 &&
+           (y->class == WS__AT_INT || y->class == WS__AT_FLOAT) &&
+           y->bits >= 32;
+}
+
+/* Takes the change as part of a reduction; false: it is none. */
+static bool take(const struct ws__ast *t, struct ws__loop *out, int32_t change)
+{
+    struct ws__loop_match m;
+    int32_t s = ws__loop_match(t, change, out->f.var, &m);
+    struct ws__reduction *r;
+
+    if (s < 0 || m.at < 0 || ws__loop_count(t, s, m.at) != m.slots ||
+        !is_number(&t->node[m.at].type) || !ws__ast_below(t, s, out->f.body) ||
+        (m.where >= 0 && ws__ast_below(t, m.where, out->f.body)) ||
+        (t->node[m.at].kind == WS__AST_REF &&
+         ws__ast_below(t, t->node[m.at].decl, out->f.body)))
+        return false;
+    r = reduction_of(out, t, m.at);
+    if (!r) {
+        if (out->nred == WS__LOOP_REDUCTIONS)
+            return false;
+        r = &out->red[out->nred++];
+        *r = (struct ws__reduction){
+            .kind = m.kind, .at = m.at, .decl = -1, .where = m.where, .by = -1};
+        if (t->node[m.at].kind == WS__AST_REF)
+            r->decl = t->node[m.at].decl;
+    }
+    for (size_t i = 0; i < r->n; i++)
+        if (r->stmt[i] == s)
+            return true;
+    if (r->n == WS__LOOP_STATEMENTS || r->kind != m.kind ||
+        r->where != m.where || (r->n && r->where >= 0))
+        return false;
+    if (m.kind != WS__RED_SUM)
+        r->by = m.by;
+    r->keeps_nan = r->keeps_nan || m.keeps_nan;
+    r->stmt[r->n++] = s;
+    return true;
+}
+
+/* --- the loop ------------------------------------------------------------- */
+
+static int refuse(const struct ws__xform_in *in, struct ws__loop *out,
+                  const char *why, int32_t node)
+{
+    const struct ws__ast_node *n = node < 0 ? NULL : &in->ast->node[node];
+
+    if (out->why)
+        return 0;
+    out->why = n && n->name
+                   ? ws__arena_printf(in->arena, "%s: '%s'", why, n->name)
+                   : ws__arena_strdup(in->arena, why);
+    return out->why ? 0 : WS_ENOMEM;
+}
+
+/* The variable or pointer at the bottom of what is written; -1: none. */
+static int32_t bottom_of(const struct ws__ast *t, int32_t i, bool *memory)
+{
+    *memory = false;
+    i = ws__ast_bare(t, i);
+    while (ws__ast_is(t, i, WS__AST_MEMBER) ||
+           ws__ast_is(t, i, WS__AST_INDEX)) {
+        int32_t of = ws__ast_bare(t, ws__ast_child(t, i, 0));
+
+        *memory = *memory ||
+                  (ws__ast_is(t, i, WS__AST_INDEX) &&
+                   ws__ast_is(t, of, WS__AST_REF) && t->node[of].decl >= 0 &&
+                   is_pointer(&t->node[t->node[of].decl]));
+        i = of;
+    }
+    return ws__ast_is(t, i, WS__AST_REF) ? t->node[i].decl : -1;
+}
+
+/* Does the loop set the variable in each turn before it reads it? */
+static bool sets_first(const struct ws__ast *t, int32_t loop, int32_t var)
+{
+    struct ws__ast_for f;
+    int32_t end = ws__ast_after(t, loop);
+
+    ws__ast_for(t, loop, &f);
+    for (int32_t i = loop; i < end; i++) {
+        int32_t s;
+
+        if (t->node[i].kind != WS__AST_REF || t->node[i].decl != var)
+            continue;
+        s = ws__ast_statement(t, i);
+        return is_plain_assign(t, s) && t->node[s].parent == f.body &&
+               ws__ast_bare(t, ws__ast_child(t, s, 0)) == i &&
+               !ws__ast_uses(t, ws__ast_child(t, s, 1), var);
+    }
+    return false;
+}
+
+/* Is the variable one for a turn, though declared outside: set first in every
+ * loop that has it, and nowhere else? A loop around this one is none of them:
+ * it could read what this one leaves. */
+static bool is_for_a_turn(const struct ws__xform_in *in, int32_t loop,
+                          int32_t var)
+{
+    const struct ws__ast *t = in->ast;
+    int32_t end = ws__ast_after(t, in->body);
+
+    if (is_pointer(&t->node[var]) || t->node[var].type.ndim ||
+        t->node[var].is_static)
+        return false;
+    for (int32_t i = in->body; i < end; i++) {
+        int32_t l;
+
+        if (t->node[i].kind != WS__AST_REF || t->node[i].decl != var)
+            continue;
+        for (l = t->node[i].parent; l >= 0; l = t->node[l].parent)
+            if (t->node[l].kind == WS__AST_FOR &&
+                ((l != loop && ws__ast_below(t, loop, l)) ||
+                 sets_first(t, l, var)))
+                break;
+        if (l < 0 || (l != loop && ws__ast_below(t, loop, l)))
+            return false;
+    }
+    return true;
+}
+
+/* One node of the loop's body that changes something. */
+static int change(const struct ws__xform_in *in, struct ws__loop *out,
+                  int32_t i)
+{
+    const struct ws__ast *t = in->ast;
+    const struct ws__ast_node *n = &t->node[i];
+    bool memory;
+    int32_t d = bottom_of(t, ws__ast_child(t, i, 0), &memory);
+
+    if (n->kind == WS__AST_UNARY && n->op == CL_UnaryOperator_AddrOf)
+        return memory && d >= 0 && t->node[d].type.is_const
+                   ? 0
+                   : refuse(in, out, "takes an address", d);
+    if (d < 0)
+        return refuse(in, out, "writes where it is not seen", -1);
+    if (memory)
+        return 0; /* see writes() */
+    if (t->node[d].kind == WS__AST_VAR && t->node[d].is_static)
+        return refuse(in, out, "writes to memory of the block", d);
+    if (ws__ast_below(t, d, out->f.body) || is_for_a_turn(in, out->f.loop, d))
+        return 0;
+    if (!take(t, out, i))
+        return refuse(in, out,
+                      "carries from turn to turn what is no sum, largest or "
+                      "smallest value",
+                      d);
+    return 0;
+}
+
+/* Are all variables of an index, but the loop's own, the same in all turns? */
+static bool is_settled(const struct ws__ast *t, const struct ws__loop *l,
+                       const struct ws__affine *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        for (int s = 0; s < a->term[i].n; s++) {
+            int32_t sym = a->term[i].sym[s];
+
+            if (sym >= 0 && sym != l->f.var &&
+                (ws__ast_below(t, sym, l->f.loop) ||
+                 ws__ast_changes(t, l->f.loop, sym)))
+                return false;
+        }
+    return true;
+}
+
+/* Has each turn elements of its own? */
+static bool own_elements(const struct ws__ast *t, const struct ws__loop *l,
+                         const struct ws__reach *a, const struct ws__reach *b)
+{
+    struct ws__affine part;
+
+    return a->affine && b->affine && a->pointer == b->pointer &&
+           !ws__ast_below(t, a->pointer, l->f.loop) &&
+           ws__affine_same(&a->at, &b->at) && is_settled(t, l, &a->at) &&
+           ws__affine_part(&a->at, l->f.var, &part) && part.n == 1 &&
+           !part.term[0].n;
+}
+
+/* What is written in memory: elements of the turn, or a reduction in one that
+ * all turns share. */
+static int writes(const struct ws__xform_in *in, struct ws__loop *out)
+{
+    const struct ws__ast *t = in->ast;
+    struct ws__reach r[MAX_REACHES];
+    size_t n = ws__loop_reaches(in, out->f.loop, r, MAX_REACHES);
+
+    if (n > MAX_REACHES)
+        return refuse(in, out, "has too many accesses", -1);
+    for (size_t i = 0; i < n; i++) {
+        bool own = true;
+
+        if (!r[i].write)
+            continue;
+        if (r[i].root < 0)
+            return refuse(in, out,
+                          "writes through a pointer that is set "
+                          "elsewhere",
+                          r[i].pointer);
+        for (size_t k = 0; k < n; k++)
+            if (r[k].root == r[i].root || r[k].root < 0)
+                own = own && own_elements(t, out, &r[i], &r[k]);
+        if (own)
+            continue;
+        if (!r[i].affine || ws__affine_uses(&r[i].at, out->f.var) ||
+            !is_settled(t, out, &r[i].at) ||
+            ws__ast_below(t, r[i].pointer, out->f.loop) ||
+            !take(t, out, t->node[r[i].node].parent))
+            return refuse(in, out,
+                          "turns may write or read the same element of",
+                          r[i].pointer);
+        for (size_t k = 0; k < n; k++)
+            if ((r[k].root == r[i].root || r[k].root < 0) &&
+                !same_place(t, r[k].node, r[i].node))
+                return refuse(in, out, "reads elements of what it sums in",
+                              r[i].pointer);
+    }
+    return 0;
+}
+
+/* Nothing but its own statements may know a part of a reduction. */
+static int check_parts(const struct ws__xform_in *in, struct ws__loop *out)
+{
+    const struct ws__ast *t = in->ast;
+
+    for (size_t i = 0; i < out->nred; i++) {
+        const struct ws__reduction *r = &out->red[i];
+        int known = 0;
+
+        for (size_t k = 0; k < r->n; k++)
+            known += ws__loop_count(t, r->stmt[k], r->at);
+        if (ws__loop_count(t, out->f.loop, r->at) != known)
+            return refuse(in, out, "uses a part of what it carries", r->decl);
+        if (r->where >= 0) {
+            int uses = 0;
+            int32_t end = ws__ast_after(t, out->f.loop);
+
+            for (int32_t j = out->f.loop; j < end; j++)
+                uses += t->node[j].kind == WS__AST_REF &&
+                        t->node[j].decl == r->where;
+            if (uses != 1)
+                return refuse(in, out, "uses a part of what it carries",
+                              r->where);
+        }
+    }
+    return 0;
+}
+
+/* Leaves the loop, or what is not understood. */
+static int jumps(const struct ws__xform_in *in, struct ws__loop *out)
+{
+    const struct ws__ast *t = in->ast;
+    int32_t end = ws__ast_after(t, out->f.loop);
+
+    for (int32_t i = out->f.loop; i < end; i++) {
+        const struct ws__ast_node *n = &t->node[i];
+        int32_t up = i;
+
+        if (n->kind == WS__AST_RETURN || n->kind == WS__AST_JUMP)
+            return refuse(in, out, "is left from within", -1);
+        if (n->kind == WS__AST_OTHER)
+            return refuse(in, out, "has something that is not understood", -1);
+        if (n->kind == WS__AST_VAR && n->spelled && strchr(n->spelled, '&'))
+            return refuse(in, out, "has a reference", i);
+        if (n->kind != WS__AST_BREAK)
+            continue;
+        while (up >= 0 && t->node[up].kind != WS__AST_FOR &&
+               t->node[up].kind != WS__AST_WHILE &&
+               t->node[up].kind != WS__AST_DO)
+            up = t->node[up].parent;
+        if (up == out->f.loop)
+            return refuse(in, out, "is left from within", -1);
+    }
+    return 0;
+}
+
+static int read_body(const struct ws__xform_in *in, struct ws__loop *out)
+{
+    const struct ws__ast *t = in->ast;
+    int32_t end = ws__ast_after(t, out->f.body), x;
+
+    WS_TRY(jumps(in, out));
+    x = ws__loop_call(t, out->f.loop);
+    if (x >= 0)
+        WS_TRY(refuse(in, out, "calls what may have effects", x));
+    x = ws__loop_stray(in, out->f.loop);
+    if (x >= 0)
+        WS_TRY(
+            refuse(in, out, "uses a pointer in a way that is not followed", x));
+    for (int32_t i = out->f.body; i < end && !out->why; i++)
+        if (t->node[i].kind == WS__AST_ASSIGN ||
+            (t->node[i].kind == WS__AST_UNARY && t->node[i].op >= 1 &&
+             t->node[i].op <= CL_UnaryOperator_AddrOf))
+            WS_TRY(change(in, out, i));
+    if (!out->why)
+        WS_TRY(writes(in, out));
+    return out->why ? 0 : check_parts(in, out);
+}
+
+int ws__loop_read(const struct ws__xform_in *in, int32_t loop,
+                  struct ws__loop *out)
+{
+    const struct ws__ast *t = in->ast;
+
+    memset(out, 0, sizeof(*out));
+    ws__ast_for(t, loop, &out->f);
+    if (!out->f.counts)
+        return refuse(in, out, "does not count", -1);
+    if (t->node[loop].macro &&
+        strncmp(t->text + t->node[loop].begin, "for", 3) != 0)
+        return refuse(in, out, "is written by a macro", -1);
+    if (!ws__ast_is_pure(t, out->f.to) || !ws__ast_is_pure(t, out->f.from))
+        return refuse(in, out, "has bounds with effects", -1);
+    return read_body(in, out);
+}
+
+/* --- words ---------------------------------------------------------------- */
+
+const char *ws__loop_type(const struct ws__ast *t, const struct ws__ast_type *y)
+{
+    bool cuda = t->dialect == WS__DIALECT_CUDA;
+
+    if (y->class == WS__AT_FLOAT)
+        return y->bits == 64 ? "double" : "float";
+    if (y->bits != 64)
+        return y->is_unsigned ? "unsigned" : "int";
+    if (y->is_unsigned)
+        return cuda ? "unsigned long long" : "unsigned long";
+    return cuda ? "long long" : "long";
+}
+
+const char *ws__loop_extreme(const struct ws__ast *t, int32_t at,
+                             enum ws__reduce kind, int32_t by)
+{
+    const struct ws__ast_type *y = &t->node[at].type;
+    bool max = kind == WS__RED_MAX;
+
+    if (by >= 0)
+        return t->node[by].name;
+    if (y->class == WS__AT_INT)
+        return max ? "max" : "min";
+    if (y->bits == 64 || t->dialect != WS__DIALECT_CUDA)
+        return max ? "fmax" : "fmin";
+    return max ? "fmaxf" : "fminf";
+}

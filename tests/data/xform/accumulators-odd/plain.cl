@@ -1,0 +1,28 @@
+// RMS norm, 16 work items a row. USED
+__kernel void plain(__global const float *x, __global const float *w, __global float *y,
+                    int m, int n)
+{
+    __local float all[16];
+    size_t row = get_group_id(0), lane = get_local_id(0);
+    float sum = 0.0f;
+    unsigned odd = 0;
+    size_t i;
+
+    for (i = lane; i < n; i += get_local_size(0)) {
+        float v = x[row * n + i]; // an element
+        if (v == 0)
+            continue;
+
+        odd += v > 1.0f;
+        sum = fma(v, v, sum);
+    }
+    all[lane] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sum = 0.0f;
+    for (int k = 0; k < 16; k++)
+        sum += all[k];
+    if (odd > n || i < n)
+        return;
+    for (int k = lane; k < n; k += 16)
+        y[row * n + k] = x[row * n + k] / sqrt(sum / n + 1e-6f) * w[k];
+}
