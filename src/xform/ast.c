@@ -508,7 +508,9 @@ static bool is_pure_call(const char *name)
                                        "normcdff",
                                        "erfc",
                                        "vload4",
-                                       "vload2"};
+                                       "vload2",
+                                       "__half", /* constructors */
+                                       "__nv_bfloat16"};
 
     for (size_t i = 0; name && i < WS_COUNT(pure); i++)
         if (!strcmp(pure[i], name))
