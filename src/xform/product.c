@@ -207,29 +207,24 @@ static bool is_qualifier(const char *w, size_t n)
     return false;
 }
 
-/* Is the word the name of the declaration, or of another in its line? */
-static bool is_declared(const struct ws__ast *t, int32_t decl, const char *w,
-                        size_t len)
+/* The declaration that begins the line: the others have no type of theirs. */
+static int32_t first_declared(const struct ws__ast *t, int32_t decl)
 {
-    int32_t up = t->node[decl].parent, c = decl;
+    int32_t up = t->node[decl].parent, c;
 
-    if (ws__ast_is(t, up, WS__AST_DECL))
-        c = t->node[up].first;
-    for (; c >= 0 && c <= decl; c = t->node[c].next) {
-        const char *name = t->node[c].name;
-
-        if (t->node[c].kind == t->node[decl].kind && name &&
-            strlen(name) == len && !strncmp(name, w, len))
-            return true;
-    }
-    return false;
+    if (!ws__ast_is(t, up, WS__AST_DECL))
+        return decl;
+    for (c = t->node[up].first; c < decl; c = t->node[c].next)
+        if (t->node[c].kind == WS__AST_VAR)
+            break;
+    return c;
 }
 
 /* The words before the name or the star of a declaration, without qualifiers:
  * macros stay macros. NULL: something else is there. */
 static const char *type_words(struct look *l, int32_t decl)
 {
-    const struct ws__ast_node *n = &l->t->node[decl];
+    const struct ws__ast_node *n = &l->t->node[first_declared(l->t, decl)];
     const char *p = l->t->text + n->begin, *e = l->t->text + n->end;
     char out[96] = "";
     size_t len = 0;
@@ -246,7 +241,8 @@ static const char *type_words(struct look *l, int32_t decl)
                 return NULL;
             continue;
         }
-        if (is_declared(l->t, decl, w, (size_t)(p - w)))
+        if (n->name && strlen(n->name) == (size_t)(p - w) &&
+            !strncmp(n->name, w, (size_t)(p - w)))
             break;
         if (is_qualifier(w, (size_t)(p - w)))
             continue;
