@@ -27,6 +27,11 @@ static bool no(struct look *l, int32_t at, const char *why)
     return false;
 }
 
+static bool overlap(const struct ws__ast_node *a, const struct ws__ast_node *b)
+{
+    return a->begin < b->end && b->begin < a->end;
+}
+
 /* --- what depends on what ------------------------------------------------- */
 
 static unsigned depends(const struct ws__xform_in *in,
@@ -335,6 +340,8 @@ static bool add_load(struct look *l, int32_t node, int32_t base, unsigned of)
     x->type = type_words(l, base);
     x->value_type = x->type;
     x->bytes = n->type.bits / 8;
+    if (l->t->text[n->end - 1] != ']')
+        return no(l, node, "a macro hides a load");
     if (!x->type || !x->bytes || n->type.width != 1)
         return no(l, node, "what is loaded is no number of a plain type");
     x->text = ws__xform_text(l->in, node);
@@ -730,6 +737,8 @@ static bool bounds_place(struct look *l, int32_t small, int32_t large)
         if (!ws__ast_refers(l->t, small, side->var) ||
             ws__product_depends(l->in, l->p, large))
             continue;
+        if (overlap(&l->t->node[small], &l->t->node[large]))
+            return no(l, large, "a macro hides a bound");
         if (side->bound >= 0 && !ws__ast_same(l->t, side->bound, large))
             return no(l, large, "a place has two bounds");
         side->bound = large;

@@ -9,6 +9,7 @@
 #include "xform/product.h"
 
 #include "xform/clang_api.h"
+#include "xform/pieces.h"
 
 #include "base/banned.h"
 
@@ -28,12 +29,6 @@ struct emit {
     const char *from[2], *k0, *tid, *thread[2], *loop[2], *kk, *each, *at;
     const char *threads, *group;
     uint32_t dropped; /* behind what was dropped last, if nothing is above */
-};
-
-/* A piece of the text that reads otherwise. */
-struct piece {
-    uint32_t begin, end;
-    const char *text;
 };
 
 static void line(struct emit *e, int depth, const char *fmt, ...)
@@ -70,77 +65,17 @@ static const char *text_of(struct emit *e, int32_t node)
 /* --- pieces of the original ----------------------------------------------- */
 
 static const char *patched(struct emit *e, uint32_t begin, uint32_t end,
-                           const struct piece *piece, size_t n)
+                           const struct ws__piece *piece, size_t n)
 {
-    struct ws__buf b;
-    const char *s;
-    uint32_t at = begin;
-
-    ws__buf_init(&b, e->in->ctx, MAX_TEXT);
-    for (;;) {
-        const struct piece *next = NULL;
-
-        for (size_t i = 0; i < n; i++)
-            if (piece[i].begin >= at && piece[i].end <= end &&
-                (!next || piece[i].begin < next->begin))
-                next = &piece[i];
-        if (!next)
-            break;
-        ws__buf_add(&b, e->t->text + at, next->begin - at);
-        ws__buf_puts(&b, next->text);
-        at = next->end;
-    }
-    ws__buf_add(&b, e->t->text + at, end - at);
-    s = b.failed ? NULL : ws__arena_strdup(e->in->arena, b.data ? b.data : "");
-    ws__buf_free(&b);
-    return sure(e, s);
-}
-
-static size_t blanks(const char *s)
-{
-    return strspn(s, " \t");
-}
-
-/* The lines of a text, moved so that its first is depth deep; `was` blanks are
- * what its first line had. */
-static void put_lines(struct emit *e, int depth, const char *s, size_t was)
-{
-    for (bool first = true; s && *s; first = false) {
-        size_t n = strcspn(s, "\n"), skip = blanks(s);
-
-        if (!first && skip > was)
-            skip = was;
-        if (n > blanks(s))
-            ws__buf_printf(&e->b, "%s%*s%.*s", e->indent, depth * 4, "",
-                           (int)(n - skip), s + skip);
-        ws__buf_puts(&e->b, "\n");
-        s += n + (s[n] == '\n');
-    }
-}
-
-static size_t blanks_of(const struct emit *e, int32_t node)
-{
-    const char *s = ws__xform_indent(e->in, node);
-
-    return s ? strlen(s) : 0;
-}
-
-static uint32_t statement_end(const struct ws__ast *t, int32_t i)
-{
-    uint32_t at = t->node[i].end;
-
-    if (at && (t->text[at - 1] == ';' || t->text[at - 1] == '}'))
-        return at;
-    while (t->text[at] == ' ' || t->text[at] == '\t' || t->text[at] == '\n')
-        at++;
-    return t->text[at] == ';' ? at + 1 : t->node[i].end;
+    return sure(e, ws__pieces_text(e->in, begin, end, piece, n));
 }
 
 static void put_statement(struct emit *e, int depth, int32_t i)
 {
-    put_lines(e, depth,
-              patched(e, e->t->node[i].begin, statement_end(e->t, i), NULL, 0),
-              blanks_of(e, i));
+    ws__pieces_lines(&e->b, e->indent, depth,
+                     patched(e, e->t->node[i].begin, ws__pieces_end(e->t, i),
+                             NULL, 0),
+                     ws__pieces_blanks(e->t, e->t->node[i].begin));
 }
 
 /* As the right side of a comparison. */
@@ -469,7 +404,7 @@ static void put_part(struct emit *e, const struct ws__product_load *x)
 {
     const struct ws__ast_node *n = &e->t->node[x->node];
     const struct ws__ast_node *o = &e->t->node[x->outer];
-    struct piece piece = {n->begin, n->end, NULL};
+    struct ws__piece piece = {n->begin, n->end, NULL};
     const char *value;
     int s = x->side;
 
@@ -488,7 +423,7 @@ static void put_part(struct emit *e, const struct ws__product_load *x)
     }
 }
 
-static void add_piece(const struct emit *e, struct piece *piece, size_t *n,
+static void add_piece(const struct emit *e, struct ws__piece *piece, size_t *n,
                       int32_t node, const char *text)
 {
     if (!text || *n == MAX_PIECES) {
@@ -496,10 +431,10 @@ static void add_piece(const struct emit *e, struct piece *piece, size_t *n,
         return;
     }
     piece[(*n)++] =
-        (struct piece){e->t->node[node].begin, e->t->node[node].end, text};
+        (struct ws__piece){e->t->node[node].begin, e->t->node[node].end, text};
 }
 
-static void sum_pieces(struct emit *e, struct piece *piece, size_t *n)
+static void sum_pieces(struct emit *e, struct ws__piece *piece, size_t *n)
 {
     int32_t end = ws__ast_after(e->t, e->p->term);
 
@@ -524,28 +459,13 @@ static bool is_block(const struct emit *e)
     return e->t->node[e->p->term].kind == WS__AST_BLOCK;
 }
 
-static void trim(const struct ws__ast *t, uint32_t *begin, uint32_t *end)
-{
-    while (*begin < *end && strchr("\n\t ", t->text[*begin]))
-        ++*begin;
-    while (*end > *begin && strchr("\n\t ", t->text[*end - 1]))
-        --*end;
-}
-
-static size_t blanks_at(const struct emit *e, uint32_t at)
-{
-    while (at && e->t->text[at - 1] != '\n')
-        at--;
-    return blanks(e->t->text + at);
-}
-
 /* The term of the original, by the tiles or by what a thread holds of them. */
 static void put_term(struct emit *e, int depth)
 {
     bool block = is_block(e);
     uint32_t begin = e->t->node[e->p->term].begin + block;
-    uint32_t end = statement_end(e->t, e->p->term) - block;
-    struct piece piece[MAX_PIECES];
+    uint32_t end = ws__pieces_end(e->t, e->p->term) - block;
+    struct ws__piece piece[MAX_PIECES];
     size_t n = 0;
 
     for (size_t i = 0; i < e->p->nload; i++) {
@@ -561,8 +481,9 @@ static void put_term(struct emit *e, int depth)
     sum_pieces(e, piece, &n);
     if (e->out->failed)
         return;
-    trim(e->t, &begin, &end);
-    put_lines(e, depth, patched(e, begin, end, piece, n), blanks_at(e, begin));
+    ws__pieces_trim(e->t, &begin, &end);
+    ws__pieces_lines(&e->b, e->indent, depth, patched(e, begin, end, piece, n),
+                     ws__pieces_blanks(e->t, begin));
 }
 
 static void put_adding(struct emit *e)
@@ -632,7 +553,7 @@ static void put_rest(struct emit *e)
 {
     const struct ws__product *p = e->p;
     int deep = e->registers ? 2 : 0;
-    uint32_t begin = statement_end(e->t, p->loop.loop);
+    uint32_t begin = ws__pieces_end(e->t, p->loop.loop);
     uint32_t end = e->t->node[p->block].end - 1;
     int32_t first = e->t->node[p->loop.loop].next;
 
@@ -648,9 +569,10 @@ static void put_rest(struct emit *e)
     put_derived(e, deep + 1, begin, end);
     put_totals(e, deep + 1);
     if (first >= 0) {
-        trim(e->t, &begin, &end);
-        put_lines(e, deep + 1, patched(e, begin, end, NULL, 0),
-                  blanks_at(e, begin));
+        ws__pieces_trim(e->t, &begin, &end);
+        ws__pieces_lines(&e->b, e->indent, deep + 1,
+                         patched(e, begin, end, NULL, 0),
+                         ws__pieces_blanks(e->t, begin));
     }
     line(e, deep, "}");
     if (e->registers)
@@ -912,7 +834,7 @@ static void drop_parameters(struct emit *e)
 static void drop(struct emit *e, int32_t i)
 {
     const char *s = e->t->text;
-    uint32_t begin = e->t->node[i].begin, end = statement_end(e->t, i), to, at;
+    uint32_t begin = e->t->node[i].begin, end = ws__pieces_end(e->t, i), to, at;
 
     for (at = begin; at && (s[at - 1] == ' ' || s[at - 1] == '\t');)
         at--;
@@ -957,7 +879,7 @@ int ws__product_emit(const struct ws__xform_in *in, struct ws__product *p,
                      .cuda = in->ast->dialect == WS__DIALECT_CUDA};
     uint32_t begin = in->ast->node[p->outermost].begin;
     uint32_t end = p->block == in->body ? in->ast->node[in->body].end - 1
-                                        : statement_end(in->ast, p->outermost);
+                                        : ws__pieces_end(in->ast, p->outermost);
 
     e.indent = sure(&e, ws__xform_indent(in, p->outermost));
     WS_TRY(name_all(&e));
