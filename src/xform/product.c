@@ -2,6 +2,7 @@
 #include "xform/product_int.h"
 
 #include "xform/clang_api.h"
+#include "xform/pieces.h"
 
 #include "base/banned.h"
 
@@ -20,6 +21,8 @@ static unsigned variable(const struct ws__product_look *l, int32_t var)
 {
     unsigned of = ws__product_depends(l->in, l->p, var);
 
+    if (l->t->node[var].type.space == WS__AS_SHARED)
+        return WS__PRODUCT_THREAD;
     for (int s = 0; s < 2; s++)
         if (l->p->side[s].var == var)
             return WS__PRODUCT_THREAD; /* it is made anew */
@@ -384,10 +387,55 @@ static bool check_ends(struct ws__product_look *l)
     return true;
 }
 
+/* What follows the loop; of tiles, without the bounds around it. */
+static bool find_rest(struct ws__product_look *l, bool tiled)
+{
+    struct ws__product *p = l->p;
+    int32_t first = l->t->node[p->loop.loop].next, then;
+
+    p->rest = ws__pieces_end(l->t, p->loop.loop);
+    p->rest_end = l->t->node[p->block].end - 1;
+    if (tiled) {
+        if (!ws__ast_is(l->t, first, WS__AST_IF) ||
+            l->t->node[first].next >= 0 || ws__ast_nchild(l->t, first) != 2)
+            return ws__product_no(l, p->loop.loop,
+                                  "no bounds of row and column follow");
+        l->guard = p->outermost;
+        then = ws__ast_child(l->t, first, 1);
+        if (!ws__product_condition(l, ws__ast_child(l->t, first, 0), false))
+            return false;
+        p->rest = l->t->node[then].begin;
+        p->rest_end = ws__pieces_end(l->t, then);
+        if (l->t->node[then].kind == WS__AST_BLOCK) {
+            p->rest++;
+            p->rest_end--;
+        }
+    }
+    ws__pieces_trim(l->t, &p->rest, &p->rest_end);
+    return true;
+}
+
+/* An output a thread from global memory, or by tiles. */
+static bool look(struct ws__product_look *l, bool tiled)
+{
+    if (tiled) {
+        if (!ws__product_sums(l) || !walk(l, l->in->body, false) ||
+            !find_rest(l, true) || !ws__product_tiled(l))
+            return false;
+    } else if (!ws__product_sums(l) || !ws__product_loads(l) ||
+               !check_loop(l) || !walk(l, l->in->body, false) ||
+               !find_rest(l, false)) {
+        return false;
+    }
+    return ws__product_terms(l) && ws__product_text(l) && check_ends(l) &&
+           check_rest(l);
+}
+
 bool ws__product_find(const struct ws__xform_in *in, struct ws__product *out,
                       int *rc)
 {
     struct ws__product_look l = {.in = in, .t = in->ast, .p = out};
+    bool tiled;
 
     memset(out, 0, sizeof(*out));
     out->term = out->outermost = out->block = out->at = -1;
@@ -397,8 +445,10 @@ bool ws__product_find(const struct ws__xform_in *in, struct ws__product *out,
         out->side[s] =
             (struct ws__product_side){.dim = -1, .var = -1, .bound = -1};
     out->loop.var = -1;
-    if (cooperates(in) || !ws__product_places(&l) || !find_loop(&l) ||
-        !looks_like_one(&l))
+    if (!ws__product_places(&l) || !find_loop(&l))
+        return false;
+    tiled = cooperates(in);
+    if (tiled ? !ws__product_inner(&l) : !looks_like_one(&l))
         return false;
     ws__product_order(&l);
     if (asks_for_size(in))
@@ -407,12 +457,7 @@ bool ws__product_find(const struct ws__xform_in *in, struct ws__product *out,
     if (in->kernel->launch[in->launch].block[2] && l.block[2] != 1)
         return ws__product_no(&l, in->func,
                               "a block has threads in three directions");
-    if (!ws__product_sums(&l) || !ws__product_loads(&l) ||
-        !ws__product_terms(&l) || !ws__product_text(&l) || !check_loop(&l) ||
-        !walk(&l, in->body, false) || !check_ends(&l) || !check_rest(&l)) {
-        *rc = l.rc;
-        return false;
-    }
+    tiled = look(&l, tiled);
     *rc = l.rc;
-    return l.rc >= 0;
+    return tiled && l.rc >= 0;
 }

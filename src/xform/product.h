@@ -27,8 +27,9 @@ struct ws__product_side { /* 0: rows; 1: columns, along which stores step */
 };
 
 struct ws__product_load {
-    int32_t node;  /* the INDEX */
-    int32_t outer; /* with the conversions around it */
+    int32_t node;     /* the INDEX */
+    int32_t outer;    /* with the conversions around it */
+    const char *name; /* of the array */
     int side;
     bool k_fast;             /* neighbours in memory differ in k */
     const char *type;        /* of an element */
@@ -59,6 +60,8 @@ struct ws__product {
     int32_t term;      /* what a turn does: a statement or a BLOCK */
     int32_t outermost; /* the guard around the loop, or the loop: it goes */
     int32_t block;     /* the BLOCK that the loop is in */
+    /* What follows the loop, by its bytes; empty: nothing. */
+    uint32_t rest, rest_end;
     /* Conditions that a whole block shares. */
     struct {
         int32_t cond, at; /* of the guard at */

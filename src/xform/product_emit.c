@@ -91,14 +91,6 @@ static const char *operand(struct emit *e, int32_t i)
 
 /* --- names ---------------------------------------------------------------- */
 
-static const char *base_name(const struct emit *e,
-                             const struct ws__product_load *x)
-{
-    int32_t b = ws__ast_bare(e->t, ws__ast_child(e->t, x->node, 0));
-
-    return e->t->node[b].name;
-}
-
 static const char *numbered(struct emit *e, const char *base, size_t nth)
 {
     const char *s =
@@ -115,9 +107,9 @@ static int name_loads(struct emit *e)
         size_t nth = 0;
 
         for (size_t k = 0; k < i; k++)
-            nth += !strcmp(base_name(e, &e->p->load[k]), base_name(e, x));
-        tile = ws__arena_printf(e->in->arena, "%s_tile", base_name(e, x));
-        part = ws__arena_printf(e->in->arena, "%s_part", base_name(e, x));
+            nth += !strcmp(e->p->load[k].name, x->name);
+        tile = ws__arena_printf(e->in->arena, "%s_tile", x->name);
+        part = ws__arena_printf(e->in->arena, "%s_part", x->name);
         if (!tile || !part)
             return WS_ENOMEM;
         x->tile =
@@ -517,8 +509,7 @@ static void put_loop(struct emit *e)
          e->p->k_from, e->k0, operand(e, e->p->loop.to), e->k0, e->size[2]);
     for (size_t i = 0; i < e->p->nload; i++)
         if (e->p->load[i].same < 0) {
-            line(e, 1, "/* %s, zeros where it ends */",
-                 base_name(e, &e->p->load[i]));
+            line(e, 1, "/* %s, zeros where it ends */", e->p->load[i].name);
             put_load(e, &e->p->load[i]);
         }
     put_barrier(e, 1);
@@ -553,9 +544,7 @@ static void put_rest(struct emit *e)
 {
     const struct ws__product *p = e->p;
     int deep = e->registers ? 2 : 0;
-    uint32_t begin = ws__pieces_end(e->t, p->loop.loop);
-    uint32_t end = e->t->node[p->block].end - 1;
-    int32_t first = e->t->node[p->loop.loop].next;
+    uint32_t begin = p->rest, end = p->rest_end;
 
     if (e->registers)
         put_outputs(e, 0, true);
@@ -568,8 +557,7 @@ static void put_rest(struct emit *e)
          operand(e, p->side[1].bound));
     put_derived(e, deep + 1, begin, end);
     put_totals(e, deep + 1);
-    if (first >= 0) {
-        ws__pieces_trim(e->t, &begin, &end);
+    if (begin < end) {
         ws__pieces_lines(&e->b, e->indent, deep + 1,
                          patched(e, begin, end, NULL, 0),
                          ws__pieces_blanks(e->t, begin));

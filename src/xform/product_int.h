@@ -9,8 +9,10 @@ struct ws__product_look {
     const struct ws__ast *t;
     struct ws__product *p;
     int rc;
-    int64_t block[3]; /* threads; -1: no number */
-    int32_t guard;    /* whose condition is looked at */
+    int64_t block[3];    /* threads; -1: no number */
+    int32_t inner;       /* the loop over a tile, where there are tiles */
+    int32_t k_var, k_to; /* its counter; what bounds k */
+    int32_t guard;       /* whose condition is looked at */
 };
 
 /* False, and why: the first reason stays. */
@@ -30,6 +32,8 @@ bool ws__product_converts(const struct ws__product_look *l, int32_t i,
                           int32_t of);
 /* An assignment; of records it is a call. */
 bool ws__product_assigns(const struct ws__ast *t, int32_t i);
+/* Is anything stored in the array? */
+bool ws__product_written(const struct ws__product_look *l, int32_t base);
 /* The two places; which of them is the second. */
 bool ws__product_places(struct ws__product_look *l);
 void ws__product_order(struct ws__product_look *l);
@@ -42,7 +46,10 @@ bool ws__product_text(struct ws__product_look *l);
 /* Bounds of places, and conditions that all threads of a block share. */
 bool ws__product_condition(struct ws__product_look *l, int32_t cond,
                            bool negated);
-/* A product by tiles of shared memory, a thread an output: its loop. */
+/* A product by tiles of shared memory, a thread an output: is the loop one over
+ * tiles? Then the terms are those of the loop in it. */
+bool ws__product_inner(struct ws__product_look *l);
+/* Its loads, as if there were no tiles. */
 bool ws__product_tiled(struct ws__product_look *l);
 
 #endif

@@ -46,6 +46,8 @@ static unsigned of_variable(const struct ws__xform_in *in,
             return WS__PRODUCT_SUM;
     if (t->node[decl].kind != WS__AST_VAR)
         return 0;
+    if (t->node[decl].type.space == WS__AS_SHARED)
+        return WS__PRODUCT_THREAD; /* it goes */
     if (p->term >= 0 && ws__ast_below(t, decl, p->loop.loop))
         return WS__PRODUCT_TERM;
     if (depth > MAX_DEPTH)
@@ -196,7 +198,8 @@ static bool is_qualifier(const char *w, size_t n)
 {
     static const char *const q[] = {"const",      "__restrict__", "restrict",
                                     "__restrict", "__global",     "global",
-                                    "static",     "register"};
+                                    "static",     "register",     "__shared__",
+                                    "__local",    "local"};
 
     for (size_t i = 0; i < WS_COUNT(q); i++)
         if (strlen(q[i]) == n && !strncmp(q[i], w, n))
@@ -331,6 +334,7 @@ static bool add_load(struct ws__product_look *l, int32_t node, int32_t base,
         return ws__product_no(l, node, "more loads than there are tiles for");
     *x = (struct ws__product_load){.node = node, .outer = node, .same = same};
     x->side = of & 2 ? 1 : 0;
+    x->name = l->t->node[base].name;
     x->type = ws__product_type(l, base);
     x->value_type = x->type;
     x->bytes = n->type.bits / 8;
@@ -388,7 +392,7 @@ bool ws__product_assigns(const struct ws__ast *t, int32_t i)
            (len == 9 || !strchr("=<>!", n[len - 2]));
 }
 
-static bool is_written(const struct ws__product_look *l, int32_t base)
+bool ws__product_written(const struct ws__product_look *l, int32_t base)
 {
     struct ws__access a[64];
     size_t n = ws__xform_accesses(l->in, l->in->body, WS__AS_GLOBAL, a, 64);
@@ -412,7 +416,7 @@ static bool look_at_load(struct ws__product_look *l, int32_t i)
 
     if (base < 0)
         return ws__product_no(l, i, "a turn reads an array of its own");
-    if (is_written(l, base))
+    if (ws__product_written(l, base))
         return ws__product_no(l, i, "an array that is read is written, too");
     if (!(of & WS__PRODUCT_K))
         return ws__product_no(l, i,
