@@ -565,7 +565,9 @@ static bool is_pure_call(const char *name)
                                        "native_powr",
                                        "make_float2",
                                        "make_float4",
-                                       "vload2"};
+                                       "vload2",
+                                       "__half", /* constructors */
+                                       "__nv_bfloat16"};
 
     for (size_t i = 0; name && i < WS_COUNT(pure); i++)
         if (!strcmp(pure[i], name))

@@ -3,7 +3,7 @@
 #define WS_PARSE_BF16_H
 struct __nv_bfloat16 {
     unsigned short bits;
-    __device__ __nv_bfloat16();
+    __nv_bfloat16() = default;
     __device__ __nv_bfloat16(float);
     __device__ operator float() const;
     __device__ __nv_bfloat16 &operator+=(const __nv_bfloat16 &);

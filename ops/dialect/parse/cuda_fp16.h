@@ -3,7 +3,7 @@
 #define WS_PARSE_FP16_H
 struct __half {
     unsigned short bits;
-    __device__ __half();
+    __half() = default;
     __device__ __half(float);
     __device__ operator float() const;
     __device__ __half &operator+=(const __half &);

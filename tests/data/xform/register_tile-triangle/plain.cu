@@ -1,0 +1,14 @@
+// only below the diagonal
+__global__ void matmul(const float *A, const float *B, float *C, int M, int N,
+                       int K)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int col = blockIdx.y * blockDim.y + threadIdx.y;
+
+    if (row < M && col < N && col <= row) {
+        float sum = 0.0f;
+        for (int k = 0; k < K; k++)
+            sum += A[row * K + k] * B[k * N + col];
+        C[row * N + col] = sum;
+    }
+}
