@@ -19,6 +19,7 @@
 #define ENOUGH 1.05
 #define HOPELESS 1.01 /* less than any noise */
 #define PREPARES .8   /* as fast as this, a kernel may prepare another move */
+#define GAINS 1.005   /* lower end of what is kept: less is not worth an edit */
 #define DEPTH 2       /* moves that may be built on what only prepares */
 
 const char *ws__forge_kind_name(enum ws__forge_kind k)
@@ -67,6 +68,7 @@ static int open_base(struct ws__forging *s, struct ws__forge_base *b,
         rc = f->shop.diagnose(f->shop.self, t, &b->diagnosis, &b->gap);
     WS_TRY(rc);
     b->diagnosed = rc > 0;
+    b->ns = ws__forge_time(s, t);
     WS_TRY(f->shop.moves(f->shop.self, b->c.kernel, &b->move, &b->nmove));
     ws__free(f->ctx, b->done);
     b->done = ws__alloc(f->ctx, b->nmove + 1, sizeof(*b->done));
@@ -188,7 +190,7 @@ static void inherit(const struct ws__forging *s, const struct ws__forge_base *b,
 /* Other values of the parameters that the move brought, one after the other:
  * the best of a short look becomes the candidate. */
 static int settle_values(struct ws__forging *s, const struct ws__forge_base *b,
-                         struct ws__candidate *c, double ns)
+                         struct ws__candidate *c, double *ns)
 {
     const struct ws__kernel *k = &s->f->kernel[c->kernel];
 
@@ -203,8 +205,8 @@ static int settle_values(struct ws__forging *s, const struct ws__forge_base *b,
                 continue;
             other.config.at[p] = (uint16_t)v;
             WS_TRY(ws__forge_look(s, &other, &got));
-            if (got > 0 && got < ns) {
-                ns = got;
+            if (got > 0 && got < *ns) {
+                *ns = got;
                 *c = other;
             }
         }
@@ -246,14 +248,13 @@ static int decide(struct ws__forging *s, struct ws__forge_step *x,
     if (race.verdict != WS__V_OK)
         return 0;
     x->end = race.all.value >= PREPARES ? WS__FORGE_PREPARES : WS__FORGE_BACK;
-    if (!(race.all.lo > 1))
+    if (!(race.all.lo > GAINS))
         return 0;
     if (race.loses) {
         x->end = WS__FORGE_PREPARES;
         return say(s->f->ctx, &x->why, "a workload loses");
     }
-    WS_TRY(ws__forge_prove(s, c, x->move.want, x));
-    return 0;
+    return ws__forge_prove(s, c, WS__WANT_PROOF | x->move.want, x);
 }
 
 static int keep(struct ws__forging *s, struct ws__forge_step *x,
@@ -296,9 +297,12 @@ static int try_move(struct ws__forging *s, struct ws__forge_base *b, size_t at,
     x->config = c.config;
     WS_TRY(ws__forge_try(s, &c, x, &ns));
     if (x->verdict == WS__V_OK && x->end != WS__FORGE_SAME) {
-        WS_TRY(settle_values(s, b, &c, ns));
+        WS_TRY(settle_values(s, b, &c, &ns));
         x->config = c.config;
-        WS_TRY(decide(s, x, &c));
+        if (ns * PREPARES > s->base.ns) /* not even near: no pairs */
+            x->end = WS__FORGE_BACK;
+        else
+            WS_TRY(decide(s, x, &c));
     }
     end_round(s, x);
     if (x->end == WS__FORGE_KEPT)
@@ -445,6 +449,31 @@ static int begin(struct ws__forging *s)
     return 0;
 }
 
+/* The last gates, which take long, of the best; of what came before it where
+ * it does not pass. */
+static int prove_best(struct ws__forging *s)
+{
+    struct ws__forge_outcome *o = s->out;
+
+    while (o->best_step >= 0) {
+        struct ws__forge_step *x = &o->step[o->best_step];
+
+        WS_TRY(ws__forge_prove(s, &o->best, WS__WANT_SANITIZER, x));
+        if (x->end == WS__FORGE_KEPT)
+            return 0;
+        end_round(s, x);
+        o->best_step = x->before;
+        while (o->best_step >= 0 && o->step[o->best_step].end != WS__FORGE_KEPT)
+            o->best_step = o->step[o->best_step].before;
+        o->best = s->f->original;
+        if (o->best_step >= 0) {
+            o->best.kernel = o->step[o->best_step].kernel;
+            o->best.config = o->step[o->best_step].config;
+        }
+    }
+    return 0;
+}
+
 /* Fresh samples of the original and of the best, on all workloads. */
 static int conclude(struct ws__forging *s)
 {
@@ -453,6 +482,7 @@ static int conclude(struct ws__forging *s)
 
     o->gap_after = s->base.gap;
     o->speedup = (struct ws__ratio){1, 1, 1};
+    WS_TRY(prove_best(s));
     if (o->best_step < 0)
         return 0;
     WS_TRY(ws__forge_compare(s, &s->f->original, &o->best, WS__CONFIRM, &race));

@@ -132,7 +132,7 @@ static int set(struct ws_ctx *ctx, char **to, const char *text)
 
 /* --- single candidates ---------------------------------------------------- */
 
-static double median_of(struct ws__forging *s, const struct ws__trial *t)
+double ws__forge_time(struct ws__forging *s, const struct ws__trial *t)
 {
     struct ws__summary sum;
 
@@ -185,7 +185,8 @@ int ws__forge_first(struct ws__forging *s)
         rc = ask(s, &q, t);
         if (rc >= 0) {
             o->verdict = t[0].verdict;
-            o->row[w].original_ns = o->row[w].best_ns = median_of(s, &t[0]);
+            o->row[w].original_ns = o->row[w].best_ns =
+                ws__forge_time(s, &t[0]);
             o->row[w].speedup = (struct ws__ratio){1, 1, 1};
             if (t[0].verdict != WS__V_OK)
                 rc = set(s->f->ctx, &o->why, t[0].reason);
@@ -211,7 +212,7 @@ int ws__forge_try(struct ws__forging *s, const struct ws__candidate *c,
     if (rc >= 0) {
         x->verdict = t[0].verdict;
         x->trial[0] = t[0].id;
-        *ns = median_of(s, &t[0]);
+        *ns = ws__forge_time(s, &t[0]);
         if (t[0].verdict != WS__V_OK)
             rc = set(s->f->ctx, &x->why, t[0].reason);
         else
@@ -233,7 +234,7 @@ int ws__forge_look(struct ws__forging *s, const struct ws__candidate *c,
     struct ws__trial t[2] = {{0}};
     int rc = ask(s, &q, t);
 
-    *ns = rc < 0 ? 0 : median_of(s, &t[0]);
+    *ns = rc < 0 ? 0 : ws__forge_time(s, &t[0]);
     clear(s, t);
     return rc;
 }
@@ -254,8 +255,8 @@ static int take_pair(struct ws__forging *s, size_t w, struct ws__trial t[2],
                                t[1].sample_ns, t[1].nsample,
                                t[0].nsample == t[1].nsample, s->f->opts.seed,
                                &x));
-    s->row[w].original_ns = median_of(s, &t[0]);
-    s->row[w].best_ns = median_of(s, &t[1]);
+    s->row[w].original_ns = ws__forge_time(s, &t[0]);
+    s->row[w].best_ns = ws__forge_time(s, &t[1]);
     s->row[w].speedup = x;
     r->loses = r->loses || x.hi < 1;
     r->trial[0] = t[0].id;
@@ -289,6 +290,8 @@ int ws__forge_compare(struct ws__forging *s, const struct ws__candidate *a,
     struct ws__question q = {
         .a = *a, .b = *b, .pair = true, .want = RIGHT, .effort = effort};
 
+    if (effort == WS__CONFIRM) /* in processes that ran nothing else */
+        q.want |= WS__WANT_FRESH;
     memset(out, 0, sizeof(*out));
     out->verdict = WS__V_OK;
     for (size_t w = 0; w < s->f->nworkload && out->verdict == WS__V_OK; w++) {
@@ -315,8 +318,7 @@ int ws__forge_prove(struct ws__forging *s, const struct ws__candidate *c,
                     unsigned want, struct ws__forge_step *x)
 {
     struct ws__question q = {.a = *c,
-                             .want = RIGHT | WS__WANT_PROOF |
-                                     WS__WANT_SANITIZER | want,
+                             .want = WS__WANT_BUILD | want,
                              .effort = WS__CONFIRM};
     struct ws__trial t[2] = {{0}};
     int rc = ask(s, &q, t);

@@ -14,6 +14,7 @@ struct ws__forge_base {
     bool diagnosed;
     struct ws__diagnosis diagnosis;
     double gap; /* 0: unknown */
+    double ns;  /* of the first workload */
 };
 
 /* An answer of this run, of an earlier process or of this one. */
@@ -68,7 +69,10 @@ int ws__forge_look(struct ws__forging *s, const struct ws__candidate *c,
 int ws__forge_compare(struct ws__forging *s, const struct ws__candidate *a,
                       const struct ws__candidate *b, enum ws__effort effort,
                       struct ws__forge_race *out);
-/* The last gates; the step is KEPT, or FAILED and why. */
+/* The median of an ok trial, or 0. */
+double ws__forge_time(struct ws__forging *s, const struct ws__trial *t);
+/* More gates, the WS__WANT_* bits of `want`; the step is KEPT, or FAILED and
+ * why. */
 int ws__forge_prove(struct ws__forging *s, const struct ws__candidate *c,
                     unsigned want, struct ws__forge_step *x);
 

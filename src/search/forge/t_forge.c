@@ -72,7 +72,7 @@ static double time_of(uint32_t kernel, uint32_t workload)
     if (has(kernel, 5))
         t = has(kernel, 4) ? t / 2 : t * 1.02;
     if (has(kernel, 8))
-        t = workload ? t / 3 : t * 1.3;
+        t = workload ? t / 3 : t * 1.15;
     return t;
 }
 
