@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# forge: what would be tried; a whole run on the OpenCL CPU device that makes a
+# naive product faster, killed in the middle and continued; what comes out is a
+# kernel like any other; a model's proposals, among them wrong ones; what it
+# refuses.
+. tests/tap.sh
+export WAVESMITH_DATA=$tmp/data WAVESMITH_CACHE=$tmp/cache
+json() { # the document in $tmp/out, as p, fulfils a condition
+    python3 -c 'import json, sys
+p = json.load(open(sys.argv[1]))
+sys.exit(0 if eval(sys.argv[2], {"p": p, "moves": p["moves"]}) else 1)' "$tmp/out" "$1"
+}
+expect "forge --help" 0 "$ws" forge --help
+check "shows usage" out_has "usage: wavesmith forge"
+expect "no specification" 2 "$ws" forge
+command -v python3 >/dev/null || { echo "# SKIP the rest: no python3"; finish; }
+
+# --- what would be tried ---------------------------------------------------
+cp -r practice/gemm_naive practice/row_sum "$tmp"
+spec=$tmp/gemm_naive
+"$ws" forge "$spec" --kernel gemm_naive_opencl --explain >"$tmp/out" 2>"$tmp/err"
+if grep -q libclang "$tmp/err"; then
+    expect "without libclang" 3 "$ws" forge "$spec" --kernel gemm_naive_opencl --explain
+    check "says what to install" err_has "libclang1-19"
+    echo "# SKIP the rest: no libclang 19"
+    finish
+fi
+expect "explain" 0 "$ws" forge "$spec" --kernel gemm_naive_opencl --explain
+check "names what it would do, and where" out_has "register_tile      line "
+check "and runs nothing" test ! -e "$spec/.wavesmith"
+expect "explain as JSON" 0 "$ws" forge "$spec" --kernel gemm_naive_cuda --explain --json
+check "has the moves" json 'any(m["move"] == "swap_axes" and m["refused"] is None for m in moves)'
+expect "a kernel of macros" 2 "$ws" forge gemm --explain
+check "is refused" err_has "only CUDA C and OpenCL C"
+expect "a kernel that is none" 2 "$ws" forge "$spec" --kernel nobody --explain
+printf '__kernel void row_sum(__global const float *x, __global float *y, int m, int n)\n{\n    y[0] = nothing;\n}\n' >"$tmp/row_sum/kernels/row_sum.cl"
+expect "a source that clang does not understand" 2 "$ws" forge "$tmp/row_sum" --kernel row_sum_opencl --explain
+check "names the place" err_has "row_sum.cl:3"
+have_opencl || { echo "# SKIP the rest: no OpenCL device"; finish; }
+
+# --- a whole run, killed in the middle -------------------------------------
+printf -- '- {M: 96, N: 128, K: 160}\n- {M: 67, N: 61, K: 45}\n' >"$tmp/shapes.yaml"
+forge=("$ws" forge "$spec" --kernel gemm_naive_opencl --workloads "$tmp/shapes.yaml" --seed 3 --store "$tmp/s.db")
+trials() { sqlite3 "$tmp/s.db" 'select count(*) from trial' 2>/dev/null || echo 0; }
+"${forge[@]}" --budget 14 >"$tmp/killed" 2>&1 &
+pid=$!
+for ((i = 0; i < 600; i++)); do
+    [ "$(trials)" -ge 6 ] && break
+    sleep 0.1
+done
+kill -9 $pid; wait $pid 2>/dev/null
+before=$(trials)
+check "killed in the middle" test "$before" -ge 6
+expect "and continued" 0 "${forge[@]}" --budget 14 --out "$tmp/new" --json
+check "faster beyond doubt" json 'p["lo"] > 1.2 and p["verdict"] == "ok"'
+check "on every workload" json 'all(w["lo"] > 1 for w in p["workloads"])'
+check "by moves that it names" json 'any(m["part"] and m["end"] == "kept" and m["trial"] for m in moves)'
+check "what was answered is not asked again" json "p['trials'] >= 8"
+cp "$tmp/out" "$tmp/first"
+expect "once more: all is on record" 0 "${forge[@]}" --budget 14 --json
+check "and ends alike" python3 -c 'import json, sys
+a, b = (json.load(open(f)) for f in sys.argv[1:])
+key = lambda p: ([(m["move"], m["what"], m["end"], m["ratio"]) for m in p["moves"]], p["speedup"], p["source"])
+sys.exit(key(a) != key(b))' "$tmp/first" "$tmp/out"
+check "what was learnt is kept, once" test "$(grep -c '^register_tile ' "$tmp/data/moves.txt")" = 1
+
+# --- what comes out --------------------------------------------------------
+name=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["kernel"])' "$tmp/first")
+check "source, kernel file, patch, moves" test -s "$tmp/new/gemm_naive.cl" -a -s "$tmp/new/$name.yaml" -a -s "$tmp/new/change.patch" -a -s "$tmp/new/moves.txt"
+expect "the kernel file is one" 0 "$ws" check "$tmp/new/$name.yaml" --workload M=33,N=70,K=21
+mkdir "$tmp/patched" && cp "$spec/kernels/gemm_naive.cl" "$tmp/patched"
+if command -v patch >/dev/null; then
+    (cd "$tmp/patched" && patch -s -p1 <"$tmp/new/change.patch")
+else
+    (cd "$tmp/patched" && git apply "$tmp/new/change.patch")
+fi
+check "the patch makes the source" cmp -s "$tmp/patched/gemm_naive.cl" "$tmp/new/gemm_naive.cl"
+check "comments stay" grep -qF "$(grep -m1 '^//' "$spec/kernels/gemm_naive.cl")" "$tmp/new/gemm_naive.cl"
+
+# --- a model ---------------------------------------------------------------
+# A sum that is made eight times; the model answers nonsense, then something
+# wrong, then something that does not compile, then what is right and fast.
+cp practice/row_sum/kernels/row_sum.cl "$tmp/row_sum/kernels/row_sum.cl"
+python3 - "$tmp/row_sum/kernels/row_sum.cl" <<'P'
+import sys
+s = open(sys.argv[1]).read()
+a = s.index("    y[row] = 0.0f;")
+s = s[:a] + """    for (int again = 0; again < 8; again++) {
+        y[row] = 0.0f;
+        for (int col = 0; col < n; col++)
+            y[row] += x[row * n + col] * (again < 8);
+    }
+}
+"""
+open(sys.argv[1], "w").write(s)
+P
+cat >"$tmp/agent" <<A
+#!/bin/sh
+cat >>"$tmp/prompts"
+n=\$(cat "$tmp/n" 2>/dev/null || echo 0); n=\$((n + 1)); echo \$n >"$tmp/n"
+edit() { printf '<<<<<<< SEARCH\n%s\n=======\n%s\n>>>>>>> REPLACE\n' "\$1" "\$2"; }
+case \$n in
+1) echo "I would rather not." ;;
+2) edit '    for (int again = 0; again < 8; again++) {' '    for (int again = 0; again < 0; again++) {' ;;
+3) edit '        y[row] = 0.0f;' '        y[row] = zero;' ;;
+4) edit '    for (int again = 0; again < 8; again++) {' '    for (int again = 7; again < 8; again++) {' ;;
+*) echo "Nothing comes to mind." ;;
+esac
+A
+chmod +x "$tmp/agent"
+printf -- '- {M: 256, N: 512}\n- {M: 101, N: 77}\n' >"$tmp/rows.yaml"
+model=("$ws" forge "$tmp/row_sum" --kernel row_sum_opencl --workloads "$tmp/rows.yaml" --seed 2 --budget 16
+    --store "$tmp/m.db" --proposer command --model-command "$tmp/agent" --transcript "$tmp/transcript")
+expect "a model proposes" 0 "${model[@]}" --json
+check "what is right and fast is kept" json 'any(m["move"] == "model" and m["end"] == "kept" and m["lo"] > 1.5 for m in moves)'
+check "what is wrong is not" json 'any(m["move"] == "model" and m["end"] == "failed" for m in moves)'
+check "tokens are counted" json 'p["tokens"] > 100'
+check "it is told what went wrong" grep -q "elements of 'Y' wrong" "$tmp/prompts"
+check "and what holds the kernel back" grep -q '^Profile: ' "$tmp/prompts"
+asked=$(cat "$tmp/n")
+expect "once more" 0 "${model[@]}" --json
+check "asks nobody" test "$(cat "$tmp/n")" = "$asked"
+cp "$tmp/out" "$tmp/first"
+"$ws" forge "$tmp/row_sum" --kernel row_sum_opencl --workloads "$tmp/rows.yaml" --seed 2 --budget 5 \
+    --store "$tmp/r.db" --proposer replay --endpoint "$tmp/transcript" --json >"$tmp/out" 2>"$tmp/err"
+check "what a transcript does not have ends the asking, not the run" err_has "the model is asked no more"
+check "which goes on with the transformations" json 'len(moves) > 0'
+expect "a proposer that is none" 2 "$ws" forge "$tmp/row_sum" --kernel row_sum_opencl --proposer oracle
+expect "a program that is none" 2 "$ws" forge "$tmp/row_sum" --kernel row_sum_opencl --proposer command --model-command "$tmp/none"
+finish
