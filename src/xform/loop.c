@@ -103,15 +103,27 @@ static int32_t skip_parens(const struct ws__ast *t, int32_t i)
     return p;
 }
 
+/* What an access is part of: x[i].v[k] of x[i]. *deep: it is indexed again. */
+static int32_t whole_of(const struct ws__ast *t, int32_t i, bool *deep)
+{
+    int32_t p = t->node[i].parent;
+
+    *deep = false;
+    while (p >= 0 && (t->node[p].kind == WS__AST_PAREN ||
+                      t->node[p].kind == WS__AST_MEMBER ||
+                      (t->node[p].kind == WS__AST_INDEX &&
+                       ws__ast_child(t, p, 0) == i))) {
+        *deep = *deep || t->node[p].kind == WS__AST_INDEX;
+        i = p;
+        p = t->node[p].parent;
+    }
+    return i;
+}
+
 static bool is_target(const struct ws__ast *t, int32_t i)
 {
     int32_t p = t->node[i].parent;
 
-    while (p >= 0 && (t->node[p].kind == WS__AST_PAREN ||
-                      t->node[p].kind == WS__AST_MEMBER)) {
-        i = p;
-        p = t->node[p].parent;
-    }
     if (p < 0)
         return false;
     if (t->node[p].kind == WS__AST_ASSIGN)
@@ -130,6 +142,7 @@ size_t ws__loop_reaches(const struct ws__xform_in *in, int32_t root,
     for (int32_t i = root; i < end; i++) {
         int32_t of = ws__ast_bare(t, ws__ast_child(t, i, 0));
         struct ws__reach r = {.node = i};
+        bool deep;
 
         if (t->node[i].kind != WS__AST_INDEX || !ws__ast_is(t, of, WS__AST_REF))
             continue;
@@ -137,8 +150,8 @@ size_t ws__loop_reaches(const struct ws__xform_in *in, int32_t root,
         if (r.pointer < 0 || !is_pointer(&t->node[r.pointer]))
             continue;
         r.root = ws__loop_root(in, r.pointer);
-        r.write = is_target(t, i);
-        r.affine = ws__affine_of(t, ws__ast_child(t, i, 1), &r.at);
+        r.write = is_target(t, whole_of(t, i, &deep));
+        r.affine = !deep && ws__affine_of(t, ws__ast_child(t, i, 1), &r.at);
         if (n < max)
             out[n] = r;
         n++;
@@ -809,6 +822,21 @@ static int read_body(const struct ws__xform_in *in, struct ws__loop *out)
     return out->why ? 0 : check_parts(in, out);
 }
 
+bool ws__loop_has_pragma(const struct ws__ast *t, int32_t loop)
+{
+    uint32_t at = t->node[loop].begin, b;
+
+    while (at && strchr(" \t\r\n", t->text[at - 1]))
+        at--;
+    for (b = at; b && t->text[b - 1] != '\n';)
+        b--;
+    b += (uint32_t)strspn(t->text + b, " \t");
+    return b < at &&
+           (t->text[b] == '#' || !strncmp(t->text + b, "_Pragma", 7) ||
+            !strncmp(t->text + b, "WS_UNROLL", 9) ||
+            !strncmp(t->text + b, "__attribute__", 13));
+}
+
 int ws__loop_read(const struct ws__xform_in *in, int32_t loop,
                   struct ws__loop *out)
 {
@@ -821,6 +849,8 @@ int ws__loop_read(const struct ws__xform_in *in, int32_t loop,
     if (t->node[loop].macro &&
         strncmp(t->text + t->node[loop].begin, "for", 3) != 0)
         return refuse(in, out, "is written by a macro", -1);
+    if (ws__loop_has_pragma(t, loop))
+        return refuse(in, out, "has a pragma", -1);
     if (!ws__ast_is_pure(t, out->f.to) || !ws__ast_is_pure(t, out->f.from))
         return refuse(in, out, "has bounds with effects", -1);
     return read_body(in, out);

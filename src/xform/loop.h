@@ -77,6 +77,9 @@ int32_t ws__loop_stray(const struct ws__xform_in *in, int32_t root);
 int32_t ws__loop_call(const struct ws__ast *t, int32_t root);
 /* Does the value depend on which thread it is? Follows variables. */
 bool ws__loop_by_thread(const struct ws__xform_in *in, int32_t expr);
+/* Does a line of the preprocessor or an attribute belong to the loop? Nothing
+ * may come between. */
+bool ws__loop_has_pragma(const struct ws__ast *t, int32_t loop);
 /* How often what `at` names (a REF or an INDEX) is below root. */
 int ws__loop_count(const struct ws__ast *t, int32_t root, int32_t at);
 /* A number's type as the language calls it. */
