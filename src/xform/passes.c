@@ -79,102 +79,12 @@ static bool is_inner(const struct ws__ast *t, const struct ws__loop *l,
 
 /* --- loops ---------------------------------------------------------------- */
 
-/* The one statement of a body that is no declaration; -1: there are more. */
-static int32_t statement_of(const struct ws__ast *t, int32_t body)
-{
-    int32_t hit = -1;
-
-    if (!ws__ast_is(t, body, WS__AST_BLOCK))
-        return body;
-    for (int32_t c = t->node[body].first; c >= 0; c = t->node[c].next) {
-        if (t->node[c].kind == WS__AST_DECL)
-            continue;
-        if (hit >= 0)
-            return -1;
-        hit = c;
-    }
-    return hit;
-}
-
-/* What a statement adds or compares: the operand that is not `at`. */
-static int32_t operand(const struct ws__ast *t, int32_t stmt, int32_t at)
-{
-    int32_t v, a, b;
-
-    if (ws__ast_is(t, stmt, WS__AST_IF)) {
-        stmt = ws__ast_child(t, stmt, 1);
-        if (ws__ast_is(t, stmt, WS__AST_BLOCK))
-            stmt = ws__ast_child(t, stmt, 0);
-        return ws__ast_child(t, stmt, 1);
-    }
-    v = ws__ast_bare(t, ws__ast_child(t, stmt, 1));
-    if (t->node[stmt].op == CL_BinaryOperator_AddAssign)
-        return v;
-    if (v < 0 || t->node[stmt].op != CL_BinaryOperator_Assign)
-        return -1;
-    a = ws__ast_child(t, v, t->node[v].kind == WS__AST_BINARY ? 0 : 1);
-    b = ws__ast_child(t, v, t->node[v].kind == WS__AST_BINARY ? 1 : 2);
-    if (t->node[v].kind != WS__AST_BINARY && t->node[v].kind != WS__AST_CALL &&
-        t->node[v].kind != WS__AST_CHOICE)
-        return -1;
-    if (t->node[v].kind == WS__AST_BINARY &&
-        t->node[v].op != CL_BinaryOperator_Add)
-        return -1;
-    if (t->node[v].kind == WS__AST_CALL && ws__ast_nchild(t, v) != 3)
-        return -1;
-    if (ws__ast_same(t, a, at))
-        return b;
-    return ws__ast_same(t, b, at) ? a : -1;
-}
-
-/* A loop that does nothing but one reduction of this kind: its operand. */
-static int32_t only_reduction(const struct ws__ast *t, struct ws__loop *l,
-                              enum ws__reduce kind)
-{
-    int32_t s = statement_of(t, l->f.body);
-
-    if (l->why || l->nred != 1 || s < 0 || l->red[0].kind != kind ||
-        l->red[0].where >= 0 || l->red[0].n != 1 || l->red[0].stmt[0] != s)
-        return -1;
-    return operand(t, s, l->red[0].at);
-}
-
-/* x[from - 1], which the first loop begins with: one turn more is no other
- * largest value. */
-static bool begins_with(const struct ws__xform_in *in,
-                        const struct ws__passes *p, int32_t e)
-{
-    const struct ws__ast *t = in->ast;
-    int32_t d = p->first.red[0].decl, v, of;
-    struct ws__affine at, own, part;
-
-    v = d < 0 ? -1 : ws__ast_bare(t, ws__ast_child(t, d, 0));
-    if (!ws__ast_is(t, v, WS__AST_INDEX) || !ws__ast_is(t, e, WS__AST_INDEX) ||
-        !ws__ast_same(t, ws__ast_child(t, v, 0), ws__ast_child(t, e, 0)) ||
-        !ws__affine_of(t, ws__ast_child(t, v, 1), &at) ||
-        !ws__affine_of(t, ws__ast_child(t, e, 1), &own) ||
-        !ws__affine_part(&own, p->first.f.var, &part) ||
-        !ws__affine_is(&part, 1))
-        return false;
-    for (size_t i = 0; i < own.n; i++)
-        if (ws__affine_uses(&own, p->first.f.var) && own.term[i].n == 1 &&
-            own.term[i].sym[0] == p->first.f.var) {
-            own.term[i] = own.term[--own.n];
-            break;
-        }
-    of = t->node[d].parent;
-    for (int32_t i = ws__ast_after(t, of); i < p->first.f.loop; i++)
-        if (ws__ast_is(t, i, WS__AST_REF) && t->node[i].decl == d)
-            return false;
-    return ws__affine_same(&at, &own);
-}
-
 static bool same_turns(const struct ws__xform_in *in,
                        const struct ws__passes *p, int32_t e)
 {
     const struct ws__ast *t = in->ast;
     const struct ws__ast_for *a = &p->first.f, *b = &p->second.f;
-    int64_t x, y;
+    int64_t y;
 
     if (a->inclusive != b->inclusive || !ws__ast_same(t, a->to, b->to) ||
         (a->by < 0) != (b->by < 0) ||
@@ -182,9 +92,8 @@ static bool same_turns(const struct ws__xform_in *in,
         return false;
     if (ws__ast_same(t, a->from, b->from))
         return true;
-    return a->by < 0 && p->first.red[0].kind != WS__RED_SUM &&
-           ws__ast_const(t, a->from, &x) && ws__ast_const(t, b->from, &y) &&
-           x == 1 && y == 0 && begins_with(in, p, e);
+    return ws__ast_const(t, b->from, &y) && !y &&
+           ws__loop_misses_first(in, &p->first, e);
 }
 
 /* --- between -------------------------------------------------------------- */
@@ -304,7 +213,7 @@ bool ws__passes_read(const struct ws__xform_in *in, int32_t loop,
     if (!ws__ast_is(t, t->node[loop].parent, WS__AST_BLOCK))
         return false;
     *rc = ws__loop_read(in, loop, &out->second);
-    value = *rc < 0 ? -1 : only_reduction(t, &out->second, WS__RED_SUM);
+    value = *rc < 0 ? -1 : ws__loop_only(t, &out->second, WS__RED_SUM);
     if (value < 0 || !term(t, loop, value, out))
         return false;
     out->sum = out->second.red[0].at;
@@ -318,7 +227,7 @@ bool ws__passes_read(const struct ws__xform_in *in, int32_t loop,
         *rc = ws__loop_read(in, c, &first);
         if (*rc < 0)
             return false;
-        e = only_reduction(t, &first, kind);
+        e = ws__loop_only(t, &first, kind);
         if (e < 0)
             continue;
         e = ws__passes_value(t, c, e);
