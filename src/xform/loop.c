@@ -103,15 +103,27 @@ static int32_t skip_parens(const struct ws__ast *t, int32_t i)
     return p;
 }
 
+/* What an access is part of: x[i].v[k] of x[i]. *deep: it is indexed again. */
+static int32_t whole_of(const struct ws__ast *t, int32_t i, bool *deep)
+{
+    int32_t p = t->node[i].parent;
+
+    *deep = false;
+    while (p >= 0 && (t->node[p].kind == WS__AST_PAREN ||
+                      t->node[p].kind == WS__AST_MEMBER ||
+                      (t->node[p].kind == WS__AST_INDEX &&
+                       ws__ast_child(t, p, 0) == i))) {
+        *deep = *deep || t->node[p].kind == WS__AST_INDEX;
+        i = p;
+        p = t->node[p].parent;
+    }
+    return i;
+}
+
 static bool is_target(const struct ws__ast *t, int32_t i)
 {
     int32_t p = t->node[i].parent;
 
-    while (p >= 0 && (t->node[p].kind == WS__AST_PAREN ||
-                      t->node[p].kind == WS__AST_MEMBER)) {
-        i = p;
-        p = t->node[p].parent;
-    }
     if (p < 0)
         return false;
     if (t->node[p].kind == WS__AST_ASSIGN)
@@ -130,6 +142,7 @@ size_t ws__loop_reaches(const struct ws__xform_in *in, int32_t root,
     for (int32_t i = root; i < end; i++) {
         int32_t of = ws__ast_bare(t, ws__ast_child(t, i, 0));
         struct ws__reach r = {.node = i};
+        bool deep;
 
         if (t->node[i].kind != WS__AST_INDEX || !ws__ast_is(t, of, WS__AST_REF))
             continue;
@@ -137,8 +150,8 @@ size_t ws__loop_reaches(const struct ws__xform_in *in, int32_t root,
         if (r.pointer < 0 || !is_pointer(&t->node[r.pointer]))
             continue;
         r.root = ws__loop_root(in, r.pointer);
-        r.write = is_target(t, i);
-        r.affine = ws__affine_of(t, ws__ast_child(t, i, 1), &r.at);
+        r.write = is_target(t, whole_of(t, i, &deep));
+        r.affine = !deep && ws__affine_of(t, ws__ast_child(t, i, 1), &r.at);
         if (n < max)
             out[n] = r;
         n++;
@@ -809,6 +822,21 @@ static int read_body(const struct ws__xform_in *in, struct ws__loop *out)
     return out->why ? 0 : check_parts(in, out);
 }
 
+bool ws__loop_has_pragma(const struct ws__ast *t, int32_t loop)
+{
+    uint32_t at = t->node[loop].begin, b;
+
+    while (at && strchr(" \t\r\n", t->text[at - 1]))
+        at--;
+    for (b = at; b && t->text[b - 1] != '\n';)
+        b--;
+    b += (uint32_t)strspn(t->text + b, " \t");
+    return b < at &&
+           (t->text[b] == '#' || !strncmp(t->text + b, "_Pragma", 7) ||
+            !strncmp(t->text + b, "WS_UNROLL", 9) ||
+            !strncmp(t->text + b, "__attribute__", 13));
+}
+
 int ws__loop_read(const struct ws__xform_in *in, int32_t loop,
                   struct ws__loop *out)
 {
@@ -821,9 +849,123 @@ int ws__loop_read(const struct ws__xform_in *in, int32_t loop,
     if (t->node[loop].macro &&
         strncmp(t->text + t->node[loop].begin, "for", 3) != 0)
         return refuse(in, out, "is written by a macro", -1);
+    if (ws__loop_has_pragma(t, loop))
+        return refuse(in, out, "has a pragma", -1);
     if (!ws__ast_is_pure(t, out->f.to) || !ws__ast_is_pure(t, out->f.from))
         return refuse(in, out, "has bounds with effects", -1);
     return read_body(in, out);
+}
+
+/* --- loops of one statement ------------------------------------------------
+ */
+
+/* The one statement of a body that is no declaration; -1: there are more. */
+static int32_t statement_of(const struct ws__ast *t, int32_t body)
+{
+    int32_t hit = -1;
+
+    if (!ws__ast_is(t, body, WS__AST_BLOCK))
+        return body;
+    for (int32_t c = t->node[body].first; c >= 0; c = t->node[c].next) {
+        if (t->node[c].kind == WS__AST_DECL)
+            continue;
+        if (hit >= 0)
+            return -1;
+        hit = c;
+    }
+    return hit;
+}
+
+/* What a statement adds or compares: the operand that is not `at`. */
+static int32_t operand(const struct ws__ast *t, int32_t stmt, int32_t at)
+{
+    int32_t v, a, b;
+
+    if (ws__ast_is(t, stmt, WS__AST_IF)) {
+        stmt = ws__ast_child(t, stmt, 1);
+        if (ws__ast_is(t, stmt, WS__AST_BLOCK))
+            stmt = ws__ast_child(t, stmt, 0);
+        return ws__ast_child(t, stmt, 1);
+    }
+    v = ws__ast_bare(t, ws__ast_child(t, stmt, 1));
+    if (t->node[stmt].op == CL_BinaryOperator_AddAssign)
+        return v;
+    if (v < 0 || t->node[stmt].op != CL_BinaryOperator_Assign)
+        return -1;
+    a = ws__ast_child(t, v, t->node[v].kind == WS__AST_BINARY ? 0 : 1);
+    b = ws__ast_child(t, v, t->node[v].kind == WS__AST_BINARY ? 1 : 2);
+    if (t->node[v].kind != WS__AST_BINARY && t->node[v].kind != WS__AST_CALL &&
+        t->node[v].kind != WS__AST_CHOICE)
+        return -1;
+    if (t->node[v].kind == WS__AST_BINARY &&
+        t->node[v].op != CL_BinaryOperator_Add)
+        return -1;
+    if (t->node[v].kind == WS__AST_CALL && ws__ast_nchild(t, v) != 3)
+        return -1;
+    if (ws__ast_same(t, a, at))
+        return b;
+    return ws__ast_same(t, b, at) ? a : -1;
+}
+
+int32_t ws__loop_only(const struct ws__ast *t, const struct ws__loop *l,
+                      enum ws__reduce kind)
+{
+    int32_t s = statement_of(t, l->f.body);
+
+    if (l->why || l->nred != 1 || s < 0 || l->red[0].kind != kind ||
+        l->red[0].where >= 0 || l->red[0].n != 1 || l->red[0].stmt[0] != s)
+        return -1;
+    return operand(t, s, l->red[0].at);
+}
+
+/* --- the first element ---------------------------------------------------- */
+
+/* The sum without the term of the counter alone. */
+static void drop_counter(struct ws__affine *a, int32_t counter)
+{
+    for (size_t i = 0; i < a->n; i++)
+        if (a->term[i].n == 1 && a->term[i].sym[0] == counter) {
+            a->term[i] = a->term[--a->n];
+            return;
+        }
+}
+
+/* Are there nothing but declarations between two statements of a block? */
+static bool only_declares(const struct ws__ast *t, int32_t from, int32_t to)
+{
+    int32_t i = t->node[from].next;
+
+    if (t->node[from].parent != t->node[to].parent)
+        return false;
+    for (; i >= 0 && i != to; i = t->node[i].next)
+        if (t->node[i].kind != WS__AST_EMPTY &&
+            (t->node[i].kind != WS__AST_DECL || !ws__ast_is_pure(t, i)))
+            return false;
+    return i == to;
+}
+
+bool ws__loop_misses_first(const struct ws__xform_in *in,
+                           const struct ws__loop *l, int32_t e)
+{
+    const struct ws__ast *t = in->ast;
+    int32_t d = l->red[0].decl, v;
+    struct ws__affine at, own, part;
+    int64_t from;
+
+    v = d < 0 ? -1 : ws__ast_bare(t, ws__ast_child(t, d, 0));
+    e = ws__ast_bare(t, e);
+    if (l->red[0].kind == WS__RED_SUM || l->f.by >= 0 ||
+        !ws__ast_const(t, l->f.from, &from) || from != 1 ||
+        !ws__ast_is(t, v, WS__AST_INDEX) || !ws__ast_is(t, e, WS__AST_INDEX) ||
+        !ws__ast_same(t, ws__ast_child(t, v, 0), ws__ast_child(t, e, 0)) ||
+        !ws__affine_of(t, ws__ast_child(t, v, 1), &at) ||
+        !ws__affine_of(t, ws__ast_child(t, e, 1), &own) ||
+        !ws__affine_part(&own, l->f.var, &part) || !ws__affine_is(&part, 1))
+        return false;
+    drop_counter(&own, l->f.var);
+    if (!only_declares(t, t->node[d].parent, l->f.loop))
+        return false;
+    return ws__affine_same(&at, &own);
 }
 
 /* --- words ---------------------------------------------------------------- */

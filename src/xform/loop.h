@@ -77,6 +77,17 @@ int32_t ws__loop_stray(const struct ws__xform_in *in, int32_t root);
 int32_t ws__loop_call(const struct ws__ast *t, int32_t root);
 /* Does the value depend on which thread it is? Follows variables. */
 bool ws__loop_by_thread(const struct ws__xform_in *in, int32_t expr);
+/* What a loop that does nothing but one reduction of this kind joins in a turn;
+ * -1: it does more. */
+int32_t ws__loop_only(const struct ws__ast *t, const struct ws__loop *l,
+                      enum ws__reduce kind);
+/* Does the loop for an extreme of elements e begin at 1, its variable having
+ * begun with element 0? Then a turn 0 more changes nothing. */
+bool ws__loop_misses_first(const struct ws__xform_in *in,
+                           const struct ws__loop *l, int32_t e);
+/* Does a line of the preprocessor or an attribute belong to the loop? Nothing
+ * may come between. */
+bool ws__loop_has_pragma(const struct ws__ast *t, int32_t loop);
 /* How often what `at` names (a REF or an INDEX) is below root. */
 int ws__loop_count(const struct ws__ast *t, int32_t root, int32_t at);
 /* A number's type as the language calls it. */

@@ -168,6 +168,38 @@ static int check_launch(struct ws__rows *p)
 
 /* --- the columns' loops --------------------------------------------------- */
 
+/* Do neighbouring threads touch neighbouring elements as it is: x[thread + j],
+ * or x[... + i % n + j] where i is the thread? */
+static bool is_coalesced(const struct ws__xform_in *in,
+                         const struct ws__affine *at)
+{
+    const struct ws__ast *t = in->ast;
+    struct ws__affine part;
+
+    if (ws__affine_part(at, WS__SYM(WS__AL_THREAD, 0), &part) &&
+        ws__affine_is(&part, 1))
+        return true;
+    for (size_t i = 0; i < at->n; i++) {
+        int32_t sym = at->term[i].n == 1 ? at->term[i].sym[0] : -1, v;
+
+        if (sym < 0 || at->term[i].times != 1)
+            continue;
+        v = ws__ast_bare(t, ws__ast_child(t, sym, 0));
+        if (ws__ast_is(t, v, WS__AST_BINARY) &&
+            t->node[v].op == CL_BinaryOperator_Rem && ws__loop_by_thread(in, v))
+            return true;
+    }
+    return false;
+}
+
+static bool is_short(const struct ws__ast *t, const struct ws__ast_for *f)
+{
+    int64_t from, to;
+
+    return ws__ast_const(t, f->from, &from) && ws__ast_const(t, f->to, &to) &&
+           to - from < WS__ROWS_WARP;
+}
+
 /* Do accesses of the loop step by one element with its variable, in rows of
  * their own? More than step by more? */
 static bool walks_a_row(const struct ws__xform_in *in, int32_t loop)
@@ -178,7 +210,7 @@ static bool walks_a_row(const struct ws__xform_in *in, int32_t loop)
     int one = 0, more = 0;
 
     ws__ast_for(in->ast, loop, &f);
-    if (!f.counts)
+    if (!f.counts || is_short(in->ast, &f))
         return false;
     n = ws__loop_reaches(in, f.body, r, MAX_REACHES);
     for (size_t i = 0; i < n && i < MAX_REACHES; i++) {
@@ -186,7 +218,7 @@ static bool walks_a_row(const struct ws__xform_in *in, int32_t loop)
 
         if (!r[i].affine || !ws__affine_part(&r[i].at, f.var, &part) || !part.n)
             continue;
-        if (!ws__affine_is(&part, 1))
+        if (!ws__affine_is(&part, 1) || is_coalesced(in, &r[i].at))
             more++;
         else if (ws__loop_by_thread(in, r[i].node) ||
                  ws__loop_by_thread(in, f.from))

@@ -343,6 +343,13 @@ static void edit_head(struct edit *e, const struct ws__loop *l)
                   (t->node[l->f.from].kind == WS__AST_INT ||
                    t->node[l->f.from].kind == WS__AST_REF);
 
+    if (l->nred == 1) {
+        int32_t value = ws__loop_only(t, l, l->red[0].kind);
+
+        /* from the row's beginning, where sectors do */
+        zero =
+            zero || (value >= 0 && ws__loop_misses_first(e->p->in, l, value));
+    }
     if (zero)
         ws__rewrite_node(e->out, l->f.from, "%s", e->w->lane);
     else

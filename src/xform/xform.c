@@ -46,11 +46,19 @@ static bool seen_before(const struct ws__kernel *k, size_t launch)
     return false;
 }
 
+/* A text that could not be had is NULL and may have been printed as such: what
+ * was made of it must not be used. */
+static int no_memory(const struct ws_ctx *ctx)
+{
+    return ctx->err.code == WS_ENOMEM ? WS_ENOMEM : 0;
+}
+
 int ws__xform_find(struct ws_ctx *ctx, struct ws__arena *a,
                    const struct ws__ast *t, const struct ws__kernel *k,
                    const struct ws__xform_ops *x, struct ws__sites *out)
 {
     out->n = 0;
+    ws__error_clear(ctx);
     if (t->dialect == WS__DIALECT_CUDA ? !x->cuda : !x->opencl)
         return 0;
     for (size_t i = 0; i < k->nlaunch; i++) {
@@ -60,6 +68,7 @@ int ws__xform_find(struct ws_ctx *ctx, struct ws__arena *a,
             continue;
         WS_TRY(ws__xform_open(ctx, a, t, k, i, &in));
         WS_TRY(x->find(&in, out));
+        WS_TRY(no_memory(ctx));
     }
     return 0;
 }
@@ -428,12 +437,15 @@ int ws__xform_apply(struct ws_ctx *ctx, struct ws__arena *a,
     struct ws__xform_in in;
     int rc;
 
+    ws__error_clear(ctx);
     WS_TRY(ws__xform_open(ctx, a, t, k, s->launch, &in));
     memset(out, 0, sizeof(*out));
     out->in = &in;
     rc = x->apply(&in, s, out);
     if (rc >= 0)
         rc = out->failed;
+    if (rc >= 0)
+        rc = no_memory(ctx);
     if (rc >= 0) {
         sort_edits(out);
         rc = check_edits(out, x->name);

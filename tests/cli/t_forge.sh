@@ -17,6 +17,7 @@ command -v python3 >/dev/null || { echo "# SKIP the rest: no python3"; finish; }
 
 # --- what would be tried ---------------------------------------------------
 cp -r practice/gemm_naive practice/row_sum "$tmp"
+rm -rf "$tmp"/*/.wavesmith
 spec=$tmp/gemm_naive
 "$ws" forge "$spec" --kernel gemm_naive_opencl --explain >"$tmp/out" 2>"$tmp/err"
 if grep -q libclang "$tmp/err"; then

@@ -312,6 +312,85 @@ static void cuda_compiles(void **state)
     assert_true(compiled > 0);
 }
 
+/* --- memory --------------------------------------------------------------- */
+
+/* Finds and applies once in an arena whose first block is filled but for
+ * little; then the nth allocation fails. */
+static int one_try(struct a_case *c, const struct ws__xform_ops *x,
+                   struct t_alloc *mem, size_t fill, long nth, const char *want)
+{
+    struct ws__rewrite *w = calloc(1, sizeof(*w));
+    struct ws__arena a;
+    char *text = NULL;
+    int rc;
+
+    assert_non_null(w);
+    ws__arena_init(&a, ctx);
+    assert_non_null(ws__arena_alloc(&a, fill, 1));
+    mem->fail_at = mem->calls + nth;
+    rc = ws__xform_find(ctx, &a, &c->t, &c->s->kernel[0], x, &c->sites);
+    if (rc >= 0 && c->sites.n && !c->sites.site[0].refused)
+        rc = ws__xform_apply(ctx, &a, &c->t, &c->s->kernel[0], x,
+                             &c->sites.site[0], &text, w);
+    mem->fail_at = 0;
+    if (rc < 0)
+        assert_int_equal(rc, WS_ENOMEM);
+    else if (text && want)
+        assert_string_equal(text, want);
+    ws__error_clear(ctx);
+    ws__arena_free(&a);
+    free(w);
+    return rc;
+}
+
+static int memory_of(const char *folder, struct t_alloc *mem)
+{
+    struct a_case c;
+    const struct ws__xform_ops *x;
+    char *want;
+    int failed = 0;
+
+    begin_case(&c, "tests/data/xform", folder);
+    x = ws__xform_lookup(c.name);
+    want = read_text(c.dir, c.s->kernel[0].dialect == WS__DIALECT_CUDA
+                                ? "after.cu"
+                                : "after.cl");
+    for (size_t free_bytes = 0; free_bytes < 4096; free_bytes += 208)
+        for (long nth = 1; nth <= 4; nth++)
+            failed +=
+                one_try(&c, x, mem, 16384 - 16 - free_bytes, nth, want) < 0;
+    ws__free(ctx, want);
+    end_case(&c);
+    return failed;
+}
+
+/* An allocation that fails anywhere on the way is said, and never a text with
+ * a hole. */
+static void memory(void **state)
+{
+    struct t_alloc mem = {0};
+    struct ws_ctx *all = ctx;
+    struct dirent **d;
+    int n, failed = 0;
+
+    (void)state;
+    if (!have_clang())
+        SKIP("no libclang 19: nothing was transformed");
+    n = scandir("tests/data/xform", &d, no_dots, alphasort);
+    assert_true(n > 0);
+    ctx = t_ctx(&mem);
+    assert_non_null(ctx);
+    for (int i = 0; i < n; i++) {
+        failed += memory_of(d[i]->d_name, &mem);
+        free(d[i]);
+    }
+    free(d);
+    ws_ctx_free(ctx);
+    ctx = all;
+    assert_int_equal(mem.live, 0);
+    assert_true(failed > n); /* some did */
+}
+
 /* --- declarations --------------------------------------------------------- */
 
 static bool is_rule(const char *id)
@@ -389,7 +468,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(declarations),
                                        cmocka_unit_test(cases),
-                                       cmocka_unit_test(cuda_compiles)};
+                                       cmocka_unit_test(cuda_compiles),
+                                       cmocka_unit_test(memory)};
     int rc;
 
     ctx = t_ctx(NULL);

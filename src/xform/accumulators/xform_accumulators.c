@@ -85,6 +85,26 @@ static const char *check_form(const struct ws__xform_in *in,
     return NULL;
 }
 
+/* Is it what is left over: does it begin where a loop without a beginning of
+ * its own has come to? */
+static bool is_rest(const struct ws__xform_in *in, const struct ws__ast_for *f)
+{
+    const struct ws__ast *t = in->ast;
+    int32_t from = ws__ast_bare(t, f->from);
+
+    if (!ws__ast_is(t, from, WS__AST_REF) || t->node[from].decl < 0)
+        return false;
+    for (int32_t i = in->body; i < f->loop; i++) {
+        struct ws__ast_for o;
+
+        ws__ast_for(t, i, &o);
+        if (t->node[i].kind == WS__AST_FOR && o.init < 0 && o.step >= 0 &&
+            ws__ast_changes(t, o.step, t->node[from].decl))
+            return true;
+    }
+    return false;
+}
+
 static int look(const struct ws__xform_in *in, int32_t i, struct ws__sites *out)
 {
     const struct ws__ast *t = in->ast;
@@ -95,7 +115,8 @@ static int look(const struct ws__xform_in *in, int32_t i, struct ws__sites *out)
     int rc = 0;
 
     ws__ast_for(t, i, &f);
-    if (f.body < 0 || has_loop(t, i) || !carries_float(t, f.body))
+    if (f.body < 0 || has_loop(t, i) || !carries_float(t, f.body) ||
+        is_rest(in, &f))
         return 0;
     if (f.counts && ws__ast_const(t, f.from, &from) &&
         ws__ast_const(t, f.to, &to) && to - from <= 16)

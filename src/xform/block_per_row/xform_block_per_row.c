@@ -23,7 +23,18 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
     return ws__rows_find(in, "a block", out);
 }
 
-/* A number of threads becomes a parameter; what is one already stays. */
+/* Does the source say how many threads it is for? */
+static bool is_bounded(const struct ws__xform_in *in)
+{
+    const struct ws__ast *t = in->ast;
+    const char *p =
+        strstr(t->text + t->node[in->func].begin, "__launch_bounds__");
+
+    return p && p < t->text + t->node[in->body].begin;
+}
+
+/* A number of threads becomes a parameter, where nothing is said against it;
+ * what is one already stays. */
 static int edit_launch(const struct ws__rows *p, struct ws__rewrite *out)
 {
     const char *block = ws__xform_block(p->in, 0), *grid = ws__rows_count(p);
@@ -42,6 +53,8 @@ static int edit_launch(const struct ws__rows *p, struct ws__rewrite *out)
         ws__rewrite_change(out, whole, "constraints[+]");
         return 0;
     }
+    if (is_bounded(p->in))
+        return 0;
     ws__rewrite_change(out, name, "launches[%zu].block[0]", p->in->launch);
     ws__rewrite_param(out, name, "[32, 64, 128, 256, 512, 1024]", "256",
                       "threads a row");

@@ -582,6 +582,8 @@ static void judge(struct tree *r)
         r->why = "the block is no power of two of at least 32 threads";
     else if (r->until && !reads_last(r))
         r->why = "what the last warp does is not understood";
+    else if (ws__loop_has_pragma(t, r->loop))
+        r->why = "the loop has a pragma";
     else if (!ws__ast_is(t, p, WS__AST_BLOCK))
         r->why = "the tree stands in no block of statements";
     else if (has_alias(r))

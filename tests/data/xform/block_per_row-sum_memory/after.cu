@@ -10,7 +10,7 @@ __global__ void plain(const float *a, const float *w, float *out, int rows, int 
         out[row] = 1.0f;
     float low = a[row * cols];
     __shared__ float low_parts[32];
-    for (int c = 1 + tid; c < cols; c += blockDim.x)
+    for (int c = tid; c < cols; c += blockDim.x)
         low = low < a[row * cols + c] ? low : a[row * cols + c];
     for (int step = 16; step > 0; step /= 2)
         low = fminf(low, __shfl_xor_sync(0xffffffffu, low, step));

@@ -9,7 +9,7 @@ __global__ void plain(float *score, int S, int L)
 
     /* the largest score, so that expf does not overflow */
     float largest = score[s * L];
-    for (int l = 1 + lane; l < L; l += 32)
+    for (int l = lane; l < L; l += 32)
         largest = fmaxf(largest, score[s * L + l]);
     for (int step = 16; step > 0; step /= 2)
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, step));

@@ -9,7 +9,7 @@ __global__ void plain(const float *a, const float *w, float *out, int rows, int 
     if (lane == 0)
         out[row] = 1.0f;
     float low = a[row * cols];
-    for (int c = 1 + lane; c < cols; c += 32)
+    for (int c = lane; c < cols; c += 32)
         low = low < a[row * cols + c] ? low : a[row * cols + c];
     for (int step = 16; step > 0; step /= 2)
         low = fminf(low, __shfl_xor_sync(0xffffffffu, low, step));
