@@ -61,7 +61,8 @@ static bool find_bound(const struct ws__ast *t, struct ws__elements *e)
         e->bound = l;
     else
         return false;
-    return !ws__ast_uses(t, e->bound, e->var) &&
+    return t->node[e->bound].type.class == WS__AT_INT &&
+           !ws__ast_uses(t, e->bound, e->var) &&
            ws__xform_is_whole(t, e->bound);
 }
 
@@ -118,16 +119,23 @@ bool ws__elements_find(const struct ws__xform_in *in, struct ws__elements *out)
     return find_place(in, out) && find_body(in, out);
 }
 
-/* Is no call in the file one that threads must make together? */
-static bool calls_are_alone(const struct ws__ast *t)
+/* Is no call, but those of other kernels, one that threads must make together?
+ */
+static bool calls_are_alone(const struct ws__xform_in *in)
 {
+    const struct ws__ast *t = in->ast;
     int dim;
 
     for (int32_t i = 0; i < t->n; i++) {
         const struct ws__ast_node *n = &t->node[i];
+        int32_t f;
 
-        if (n->kind == WS__AST_CALL && n->decl < 0 &&
-            !ws__ast_is_pure_call(t, i) &&
+        if (n->kind != WS__AST_CALL)
+            continue;
+        f = ws__ast_up(t, i, WS__AST_FUNCTION);
+        if (f >= 0 && f != in->func && t->node[f].is_kernel)
+            continue;
+        if (n->decl < 0 && !ws__ast_is_pure_call(t, i) &&
             ws__ast_launch_value(t, i, &dim) == WS__AL_NONE &&
             (!n->name || strncmp(n->name, "atom", 4) != 0))
             return false;
@@ -148,7 +156,7 @@ const char *ws__elements_refusal(const struct ws__xform_in *in,
         return "the launch has more than one dimension";
     if (ws__xform_next_launch(in, in->launch + 1) < in->kernel->nlaunch)
         return "the function is launched more than once";
-    if (effects && !calls_are_alone(t))
+    if (effects && !calls_are_alone(in))
         return "it calls what threads may do together";
     for (int32_t i = e->first; i < end; i++) {
         const struct ws__ast_node *n = &t->node[i];
@@ -166,7 +174,9 @@ const char *ws__elements_refusal(const struct ws__xform_in *in,
             return "a macro has the place in it";
         if (n->kind == WS__AST_REF && n->decl >= 0 &&
             t->node[n->decl].kind == WS__AST_VAR && n->decl < e->first &&
-            n->decl > in->func && ws__ast_changes(t, in->func, n->decl))
+            n->decl > in->func &&
+            (ws__ast_changes(t, in->func, n->decl) ||
+             (t->node[n->decl].type.ndim && !t->node[n->decl].type.is_const)))
             return "elements share a variable that changes";
         if (n->kind == WS__AST_REF && n->decl >= 0 &&
             t->node[n->decl].kind == WS__AST_PARAM && n->decl < in->body &&

@@ -501,6 +501,36 @@ bool ws__xform_others_ask(const struct ws__xform_in *in)
     return false;
 }
 
+#define MAX_REACHED 64 /* functions; behind that, everything is */
+
+bool ws__xform_reaches(const struct ws__ast *t, int32_t from, int32_t to)
+{
+    int32_t seen[MAX_REACHED] = {from};
+    size_t n = 1;
+
+    for (size_t k = 0; k < n; k++) {
+        int32_t end = ws__ast_after(t, seen[k]);
+
+        if (seen[k] == to)
+            return true;
+        for (int32_t i = seen[k]; i < end; i++) {
+            const struct ws__ast_node *c = &t->node[i];
+            int32_t f = c->kind == WS__AST_CALL && c->name
+                            ? ws__ast_function(t, c->name)
+                            : -1;
+            bool old = f < 0;
+
+            for (size_t o = 0; o < n; o++)
+                old = old || seen[o] == f;
+            if (!old && n == MAX_REACHED)
+                return true;
+            if (!old)
+                seen[n++] = f;
+        }
+    }
+    return false;
+}
+
 bool ws__xform_calls_like(const struct ws__ast *t, const char *const *words)
 {
     for (int32_t i = 0; i < t->n; i++)

@@ -148,6 +148,8 @@ size_t ws__xform_next_launch(const struct ws__xform_in *in, size_t from);
 /* Does another function of the file that a kernel may call ask which thread or
  * block it is, or what the launch is? */
 bool ws__xform_others_ask(const struct ws__xform_in *in);
+/* May function `from` come to call `to`, by the names of calls? */
+bool ws__xform_reaches(const struct ws__ast *t, int32_t from, int32_t to);
 /* Is there a call (anywhere in the file) whose name has one of these words?
  * NULL-terminated. */
 bool ws__xform_calls_like(const struct ws__ast *t, const char *const *words);

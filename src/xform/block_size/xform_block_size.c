@@ -240,7 +240,8 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
 {
     const struct ws__launch *l = &in->kernel->launch[in->launch];
     const char *block = ws__xform_block(in, 0);
-    const char *why = NULL;
+    struct ws__site *s;
+    const char *why;
     long n;
     int rc = 0;
 
@@ -249,9 +250,11 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
     why = refusal(in, l, block, n);
     if (why)
         return ws__site_refuse(in, out, in->func, "threads a block", why);
-    ws__site_add(in, out, in->func, &rc,
-                 "the %ld threads a block of '%s' become a parameter", n,
-                 l->entry);
+    s = ws__site_add(in, out, in->func, &rc,
+                     "the %ld threads a block of '%s' become a parameter", n,
+                     l->entry);
+    if (s)
+        s->trust = "threads for which there is no work do nothing";
     return rc;
 }
 

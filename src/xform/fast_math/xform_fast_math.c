@@ -224,6 +224,14 @@ static int add_site(const struct ws__xform_in *in, int32_t at, unsigned mask,
     return 0;
 }
 
+/* Is the node in a function that this kernel runs? */
+static bool is_run(const struct ws__xform_in *in, int32_t i)
+{
+    int32_t f = ws__ast_up(in->ast, i, WS__AST_FUNCTION);
+
+    return f >= 0 && ws__xform_reaches(in->ast, in->func, f);
+}
+
 static int find(const struct ws__xform_in *in, struct ws__sites *out)
 {
     const struct ws__ast *t = in->ast;
@@ -235,7 +243,7 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
         const char *w;
         enum kind k;
 
-        if (!look(t, i, &k, &w))
+        if (!look(t, i, &k, &w) || !is_run(in, i))
             continue;
         if (w) {
             refused = refused < 0 ? i : refused;
@@ -317,7 +325,8 @@ static int apply(const struct ws__xform_in *in, const struct ws__site *s,
         const char *why, *name;
         enum kind k;
 
-        if (!look(t, i, &k, &why) || why || !(s->arg[0] & 1 << k))
+        if (!look(t, i, &k, &why) || why || !(s->arg[0] & 1 << k) ||
+            !is_run(in, i))
             continue;
         if (k == DIVIDE || k == RSQRT) {
             put_divide(out, i, k);

@@ -71,6 +71,9 @@ static const char *refusal(const struct ws__xform_in *in,
     if (!ws__xform_only_indexed(in, a[k].decl) &&
         !t->node[a[k].decl].type.is_const)
         return "the pointer is used for more than its elements";
+    if (t->node[a[k].decl].spelled &&
+        strstr(t->node[a[k].decl].spelled, "volatile"))
+        return "the array is volatile";
     if (ws__ast_changes(t, in->body, a[k].decl))
         return "the pointer is changed";
     if (!ws__xform_is_alone(in, a[k].decl) && any_store(t, a, n, loop))

@@ -131,7 +131,9 @@ static bool is_good(const struct ws__xform_in *in, const struct ws__access *a,
     for (size_t k = 0; k < n; k++)
         if (k != i && a[k].decl == a[i].decl)
             return false;
-    return ws__xform_only_indexed(in, a[i].decl);
+    return ws__xform_only_indexed(in, a[i].decl) &&
+           !(t->node[a[i].decl].spelled &&
+             strstr(t->node[a[i].decl].spelled, "volatile"));
 }
 
 static int find(const struct ws__xform_in *in, struct ws__sites *out)

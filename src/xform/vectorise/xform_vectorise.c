@@ -220,8 +220,8 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
     why = look(in, e, &rc);
     WS_TRY(rc);
     if (why && *why)
-        return ws__site_refuse(in, out, e->k.decl, "four elements a thread",
-                               why);
+        WS_TRY(
+            ws__site_refuse(in, out, e->k.decl, "four elements a thread", why));
     if (!why) {
         s = ws__site_add(in, out, e->k.decl, &rc,
                          "a thread of '%s' does four neighbouring elements",
