@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 
+#include "core/trial.h"
 #include "xform/clang_api.h"
 #include "xform/pieces.h"
 #include "xform/xform.h"
@@ -401,6 +402,7 @@ const struct ws__xform_ops ws__xform_block_reduce_atomic = {
              "whole warps, at most one guard by which threads leave",
     .finding = findings,
     .delta = deltas,
+    .gates = WS__WANT_SANITIZER,
     .rounding = true,
     .cuda = true,
     .gain = 5,

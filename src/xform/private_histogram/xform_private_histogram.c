@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 
+#include "core/trial.h"
 #include "xform/clang_api.h"
 #include "xform/pieces.h"
 #include "xform/xform.h"
@@ -579,6 +580,7 @@ const struct ws__xform_ops ws__xform_private_histogram = {
              "is known, and all threads at the end",
     .finding = findings,
     .delta = deltas,
+    .gates = WS__WANT_SANITIZER,
     .cuda = true,
     .opencl = true,
     .gain = 4,
