@@ -468,6 +468,83 @@ static void widen(const struct ws__xform_in *in, int32_t var,
                        0, "[2]");
 }
 
+/* --- shared memory -------------------------------------------------------- */
+
+/* Are all words of the text known to the kernel file? */
+static bool is_planned(const struct ws__xform_in *in, const char *text,
+                       size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        const char *word;
+        size_t n = 0;
+
+        while (i + n < len && is_word(text[i + n]))
+            n++;
+        if (!n && !strchr(" +-*()", text[i]))
+            return false;
+        if (!n || (text[i] >= '0' && text[i] <= '9')) {
+            i += n ? n - 1 : 0;
+            continue;
+        }
+        word = ws__arena_strndup(in->arena, text + i, n);
+        if (!word || ws__scope_find(&in->kernel->scope, word) < 0)
+            return false;
+        i += n - 1;
+    }
+    return true;
+}
+
+/* Bytes of a tile, twice, in the words of the kernel file. */
+static const char *tile_bytes(const struct ws__xform_in *in, int32_t var)
+{
+    const struct ws__ast_node *v = &in->ast->node[var];
+    const char *at = name_in(in->ast, var), *sum;
+
+    sum = ws__arena_printf(in->arena, "%d", v->type.bits / 4);
+    for (int d = 0; d < v->type.ndim && at && sum; d++) {
+        const char *open = strchr(at, '['), *close;
+
+        close = open ? strchr(open, ']') : NULL;
+        if (!close)
+            return NULL;
+        if (is_planned(in, open + 1, (size_t)(close - open - 1)))
+            sum = ws__arena_printf(in->arena, "%s * (%.*s)", sum,
+                                   (int)(close - open - 1), open + 1);
+        else
+            sum = ws__arena_printf(in->arena, "%s * %lld", sum,
+                                   (long long)v->type.dim[d]);
+        at = close;
+    }
+    return sum;
+}
+
+static void require_room(const struct ws__xform_in *in, const struct copying *c,
+                         struct ws__rewrite *out)
+{
+    const char *sum = NULL, *yaml;
+
+    for (size_t i = 0; i < c->ntile; i++) {
+        const char *one = tile_bytes(in, c->tile[i]);
+
+        if (one)
+            sum = ws__arena_printf(in->arena, "%s%s%s", sum ? sum : "",
+                                   sum ? " + " : "", one);
+        if (!one || !sum) {
+            out->failed = WS_ENOMEM;
+            return;
+        }
+    }
+    yaml = ws__arena_printf(in->arena,
+                            "{require: \"%s <= min(device_shared_bytes, "
+                            "49152)\", about: \"two of each tile fit in "
+                            "shared memory\"}",
+                            sum);
+    if (!yaml)
+        out->failed = WS_ENOMEM;
+    else
+        ws__rewrite_change(out, yaml, "constraints[+]");
+}
+
 static int apply(const struct ws__xform_in *in, const struct ws__site *s,
                  struct ws__rewrite *out)
 {
@@ -498,6 +575,7 @@ static int apply(const struct ws__xform_in *in, const struct ws__site *s,
                        piece[i].text);
     for (size_t i = 0; i < c.ntile; i++)
         widen(in, c.tile[i], out);
+    require_room(in, &c, out);
     ws__rewrite_at(out, 0, 0, "#include <cuda_pipeline_primitives.h>\n\n");
     return rc;
 }
