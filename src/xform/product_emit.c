@@ -649,6 +649,23 @@ bool ws__product_planned(const struct ws__xform_in *in,
            in_plan(in, p->side[1].bound, 0);
 }
 
+static const char *tile_bytes(struct emit *e)
+{
+    const char *sum = NULL;
+
+    for (size_t i = 0; i < e->p->nload; i++) {
+        const struct ws__product_load *x = &e->p->load[i];
+
+        if (x->same >= 0)
+            continue;
+        sum = sure(e, ws__arena_printf(e->in->arena, "%s%s(%s + %d) * %u",
+                                       sum ? sum : "", sum ? " + " : "",
+                                       e->size[x->side], e->registers ? 4 : 1,
+                                       x->bytes));
+    }
+    return sum;
+}
+
 static void change_launches(struct emit *e)
 {
     const struct ws__kernel *k = e->in->kernel;
@@ -674,6 +691,12 @@ static void change_launches(struct emit *e)
                                          bare_plan(e, &l, e->p->side[d].bound),
                                          s[d])),
                 "launches[%zu].grid[%d]", i, e->p->side[d].dim);
+        if (k->launch[i].shared)
+            ws__rewrite_change(
+                e->out,
+                sure(e, ws__arena_printf(e->in->arena, "\"(%s) * %s\"",
+                                         tile_bytes(e), e->size[2])),
+                "launches[%zu].shared", i);
         ws__rewrite_change(e->out, x, "launches[%zu].block[0]", i);
         ws__rewrite_change(e->out, y, "launches[%zu].block[1]", i);
     }
@@ -687,23 +710,6 @@ static void require(struct emit *e, const char *what, const char *about)
                                              "{require: \"%s\", about: \"%s\"}",
                                              what, about)),
                        "constraints[+]");
-}
-
-static const char *tile_bytes(struct emit *e)
-{
-    const char *sum = NULL;
-
-    for (size_t i = 0; i < e->p->nload; i++) {
-        const struct ws__product_load *x = &e->p->load[i];
-
-        if (x->same >= 0)
-            continue;
-        sum = sure(e, ws__arena_printf(e->in->arena, "%s%s(%s + %d) * %u",
-                                       sum ? sum : "", sum ? " + " : "",
-                                       e->size[x->side], e->registers ? 4 : 1,
-                                       x->bytes));
-    }
-    return sum;
 }
 
 static void add_parameters(struct emit *e)
