@@ -241,6 +241,21 @@ static bool check_loop(const struct ws__ast *t, struct copying *c)
     return ws__ast_is_pure(t, f->from) && ws__ast_is_pure(t, f->to);
 }
 
+/* The loop's bounds are asked for a turn early, too. */
+static bool check_bounds(const struct ws__xform_in *in, struct copying *c)
+{
+    const int32_t part[] = {c->loop.from, c->loop.to, c->loop.by};
+
+    for (size_t k = 0; k < WS_COUNT(part); k++) {
+        int32_t end = part[k] < 0 ? -1 : ws__ast_after(in->ast, part[k]);
+
+        for (int32_t i = part[k]; i < end; i++)
+            if (in->ast->node[i].kind == WS__AST_REF && !check_read(in, c, i))
+                return false;
+    }
+    return true;
+}
+
 static bool look(const struct ws__xform_in *in, int32_t loop, struct copying *c)
 {
     const struct ws__ast *t = in->ast;
@@ -249,13 +264,14 @@ static bool look(const struct ws__xform_in *in, int32_t loop, struct copying *c)
     ws__ast_for(t, loop, &c->loop);
     return c->loop.counts && ws__ast_is(t, c->loop.body, WS__AST_BLOCK) &&
            find_barriers(t, c) && check_loop(t, c) && check_loads(in, c) &&
-           check_uses(in, c);
+           check_bounds(in, c) && check_uses(in, c);
 }
 
 static int find(const struct ws__xform_in *in, struct ws__sites *out)
 {
     int32_t end = ws__ast_after(in->ast, in->body);
     struct copying c;
+    struct ws__site *s;
     int rc = 0;
 
     if (strstr(in->ast->text, "__pipeline_"))
@@ -263,10 +279,14 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
     for (int32_t i = in->body; i < end && rc >= 0; i++) {
         if (in->ast->node[i].kind != WS__AST_FOR)
             continue;
-        if (look(in, i, &c))
-            ws__site_add(in, out, i, &rc, "%s: %zu tiles", what, c.ntile);
-        else if (c.why)
+        if (look(in, i, &c)) {
+            s = ws__site_add(in, out, i, &rc, "%s: %zu tiles", what, c.ntile);
+            if (s)
+                s->trust = "the arrays that are read are not those that are "
+                           "written";
+        } else if (c.why) {
             rc = ws__site_refuse(in, out, i, what, c.why);
+        }
     }
     return rc;
 }
