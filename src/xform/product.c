@@ -101,6 +101,8 @@ static bool is_first_value(struct ws__product_look *l, int32_t i)
         if (s->init || ws__product_depends(l->in, l->p, value))
             return false;
         s->init = ws__xform_text(l->in, value);
+        if (!s->init)
+            l->rc = WS_ENOMEM;
         return s->init != NULL;
     }
     return false;
@@ -348,7 +350,8 @@ static bool check_loop(struct ws__product_look *l)
     p->k = l->t->node[f->var].name;
     p->k_type = ws__product_type(l, f->var);
     p->k_from = ws__xform_text(l->in, f->from);
-    p->k_to = ws__xform_text(l->in, f->to);
+    if (!p->k_from)
+        l->rc = WS_ENOMEM;
     return (p->k && p->k_type) ||
            ws__product_no(l, f->loop, "k is no plain number");
 }

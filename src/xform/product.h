@@ -56,7 +56,7 @@ struct ws__product {
     struct ws__product_sum sum[WS__PRODUCT_SUMS];
     size_t nsum;
     struct ws__ast_for loop; /* over k */
-    const char *k, *k_type, *k_from, *k_to;
+    const char *k, *k_type, *k_from;
     int32_t term;      /* what a turn does: a statement or a BLOCK */
     int32_t outermost; /* the guard around the loop, or the loop: it goes */
     int32_t block;     /* the BLOCK that the loop is in */

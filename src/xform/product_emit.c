@@ -10,31 +10,17 @@
 
 #include "xform/clang_api.h"
 #include "xform/pieces.h"
+#include "xform/product_emit.h"
 
 #include "base/banned.h"
 
 #define MAX_TEXT (1 << 18)
 #define MAX_PIECES 64
 
-struct emit {
-    const struct ws__xform_in *in;
-    const struct ws__ast *t;
-    struct ws__product *p;
-    struct ws__rewrite *out;
-    struct ws__buf b;
-    bool registers, cuda;
-    const char *indent;  /* of the function's statements */
-    const char *size[3]; /* BM, BN, BK */
-    const char *part[2]; /* TM, TN */
-    const char *from[2], *k0, *tid, *thread[2], *loop[2], *kk, *each, *at;
-    const char *threads, *group;
-    uint32_t dropped; /* behind what was dropped last, if nothing is above */
-};
-
-static void line(struct emit *e, int depth, const char *fmt, ...)
+static void line(struct ws__product_emit *e, int depth, const char *fmt, ...)
     WS_PRINTF(3, 4);
 
-static void line(struct emit *e, int depth, const char *fmt, ...)
+static void line(struct ws__product_emit *e, int depth, const char *fmt, ...)
 {
     char text[1024];
     va_list ap;
@@ -49,28 +35,28 @@ static void line(struct emit *e, int depth, const char *fmt, ...)
     ws__buf_printf(&e->b, "%s%*s%s\n", e->indent, depth * 4, "", text);
 }
 
-/* No text: there was no memory. */
-static const char *sure(struct emit *e, const char *s)
+const char *ws__product_sure(struct ws__product_emit *e, const char *s)
 {
     if (!s)
         e->out->failed = WS_ENOMEM;
     return s ? s : "";
 }
 
-static const char *text_of(struct emit *e, int32_t node)
+static const char *text_of(struct ws__product_emit *e, int32_t node)
 {
-    return sure(e, ws__xform_text(e->in, node));
+    return ws__product_sure(e, ws__xform_text(e->in, node));
 }
 
 /* --- pieces of the original ----------------------------------------------- */
 
-static const char *patched(struct emit *e, uint32_t begin, uint32_t end,
-                           const struct ws__piece *piece, size_t n)
+static const char *patched(struct ws__product_emit *e, uint32_t begin,
+                           uint32_t end, const struct ws__piece *piece,
+                           size_t n)
 {
-    return sure(e, ws__pieces_text(e->in, begin, end, piece, n));
+    return ws__product_sure(e, ws__pieces_text(e->in, begin, end, piece, n));
 }
 
-static void put_statement(struct emit *e, int depth, int32_t i)
+static void put_statement(struct ws__product_emit *e, int depth, int32_t i)
 {
     ws__pieces_lines(&e->b, e->indent, depth,
                      patched(e, e->t->node[i].begin, ws__pieces_end(e->t, i),
@@ -79,19 +65,22 @@ static void put_statement(struct emit *e, int depth, int32_t i)
 }
 
 /* As the right side of a comparison. */
-static const char *operand(struct emit *e, int32_t i)
+static const char *operand(struct ws__product_emit *e, int32_t i)
 {
     const struct ws__ast_node *n = &e->t->node[i];
     const char *s = text_of(e, i);
     bool loose = n->kind == WS__AST_CHOICE ||
                  (n->kind == WS__AST_BINARY && n->op > CL_BinaryOperator_Sub);
 
-    return loose ? sure(e, ws__arena_printf(e->in->arena, "(%s)", s)) : s;
+    return loose
+               ? ws__product_sure(e, ws__arena_printf(e->in->arena, "(%s)", s))
+               : s;
 }
 
 /* --- names ---------------------------------------------------------------- */
 
-static const char *numbered(struct emit *e, const char *base, size_t nth)
+static const char *numbered(struct ws__product_emit *e, const char *base,
+                            size_t nth)
 {
     const char *s =
         nth ? ws__arena_printf(e->in->arena, "%s%zu", base, nth + 1) : base;
@@ -99,7 +88,7 @@ static const char *numbered(struct emit *e, const char *base, size_t nth)
     return s ? ws__xform_name(e->in, s) : NULL;
 }
 
-static int name_loads(struct emit *e)
+static int name_loads(struct ws__product_emit *e)
 {
     for (size_t i = 0; i < e->p->nload; i++) {
         struct ws__product_load *x = &e->p->load[i];
@@ -121,7 +110,7 @@ static int name_loads(struct emit *e)
     return 0;
 }
 
-static const char *name_sum(struct emit *e, size_t i)
+static const char *name_sum(struct ws__product_emit *e, size_t i)
 {
     const struct ws__product_sum *s = &e->p->sum[i];
     const char *base = s->var < 0 ? "sum" : e->t->node[s->var].name;
@@ -132,7 +121,7 @@ static const char *name_sum(struct emit *e, size_t i)
     return base ? numbered(e, base, s->var < 0 ? i : 0) : NULL;
 }
 
-static int name_all(struct emit *e)
+static int name_all(struct ws__product_emit *e)
 {
     static const char *const size[] = {"BM", "BN", "BK"};
     const struct {
@@ -168,7 +157,7 @@ static int name_all(struct emit *e)
 
 /* --- the parts of the new kernel ------------------------------------------ */
 
-static const char *block_index(const struct emit *e, int side)
+static const char *block_index(const struct ws__product_emit *e, int side)
 {
     static const char *const cuda[] = {"blockIdx.x", "blockIdx.y",
                                        "blockIdx.z"};
@@ -179,21 +168,21 @@ static const char *block_index(const struct emit *e, int side)
     return e->cuda ? cuda[dim] : opencl[dim];
 }
 
-static const char *thread_index(const struct emit *e, int dim)
+static const char *thread_index(const struct ws__product_emit *e, int dim)
 {
     if (e->cuda)
         return dim ? "threadIdx.y" : "threadIdx.x";
     return dim ? "get_local_id(1)" : "get_local_id(0)";
 }
 
-static void put_barrier(struct emit *e, int depth)
+static void put_barrier(struct ws__product_emit *e, int depth)
 {
     line(e, depth, "%s",
          e->cuda ? "__syncthreads();" : "barrier(CLK_LOCAL_MEM_FENCE);");
 }
 
 /* What a whole block leaves by stays where it was. */
-static void put_leave(struct emit *e, int32_t guard)
+static void put_leave(struct ws__product_emit *e, int32_t guard)
 {
     for (size_t i = 0; i < e->p->nuniform; i++) {
         const char *cond = text_of(e, e->p->uniform[i].cond);
@@ -205,7 +194,7 @@ static void put_leave(struct emit *e, int32_t guard)
     }
 }
 
-static void put_tiles(struct emit *e)
+static void put_tiles(struct ws__product_emit *e)
 {
     const char *shared = e->cuda ? "__shared__ __align__(16)" : "__local";
     const char *align = e->cuda ? "" : " __attribute__((aligned(16)))";
@@ -219,7 +208,7 @@ static void put_tiles(struct emit *e)
     }
 }
 
-static void put_places(struct emit *e)
+static void put_places(struct ws__product_emit *e)
 {
     const char *const *s = e->size, *const *q = e->part;
 
@@ -243,7 +232,7 @@ static void put_places(struct emit *e)
              block_index(e, i), s[i]);
 }
 
-static void put_sums(struct emit *e)
+static void put_sums(struct ws__product_emit *e)
 {
     for (size_t i = 0; i < e->p->nsum; i++) {
         const struct ws__product_sum *s = &e->p->sum[i];
@@ -257,7 +246,7 @@ static void put_sums(struct emit *e)
 }
 
 /* Loops over a thread's outputs; a brace behind the second. */
-static void put_outputs(struct emit *e, int depth, bool open)
+static void put_outputs(struct ws__product_emit *e, int depth, bool open)
 {
     for (int i = 0; i < 2; i++) {
         line(e, depth + i, "#pragma unroll");
@@ -266,7 +255,7 @@ static void put_outputs(struct emit *e, int depth, bool open)
     }
 }
 
-static void put_first_values(struct emit *e)
+static void put_first_values(struct ws__product_emit *e)
 {
     for (size_t i = 0; e->registers && i < e->p->nsum; i++) {
         ws__buf_puts(&e->b, "\n");
@@ -278,7 +267,7 @@ static void put_first_values(struct emit *e)
 
 /* --- loading a tile ------------------------------------------------------- */
 
-static const char *zero_of(struct emit *e, const char *type)
+static const char *zero_of(struct ws__product_emit *e, const char *type)
 {
     if (!strcmp(type, "float"))
         return "0.0f";
@@ -291,8 +280,8 @@ static const char *zero_of(struct emit *e, const char *type)
 
 /* Is a variable of the declaration needed below root, or by another needed
  * declaration? */
-static bool is_needed(const struct emit *e, int32_t decl, uint32_t begin,
-                      uint32_t end)
+static bool is_needed(const struct ws__product_emit *e, int32_t decl,
+                      uint32_t begin, uint32_t end)
 {
     for (int32_t i = e->in->body; i < e->t->n; i++) {
         const struct ws__ast_node *n = &e->t->node[i];
@@ -311,7 +300,8 @@ static bool is_needed(const struct emit *e, int32_t decl, uint32_t begin,
     return false;
 }
 
-static bool put_derived(struct emit *e, int depth, uint32_t begin, uint32_t end)
+static bool put_derived(struct ws__product_emit *e, int depth, uint32_t begin,
+                        uint32_t end)
 {
     bool any = false;
 
@@ -324,18 +314,22 @@ static bool put_derived(struct emit *e, int depth, uint32_t begin, uint32_t end)
     return any;
 }
 
-static void put_element(struct emit *e, const struct ws__product_load *x)
+static void put_element(struct ws__product_emit *e,
+                        const struct ws__product_load *x)
 {
     const struct ws__product_side *s = &e->p->side[x->side];
     const struct ws__ast_node *n = &e->t->node[x->node];
-    const char *zero = sure(e, zero_of(e, x->type));
+    const char *zero = ws__product_sure(e, zero_of(e, x->type));
     const char *inside =
-        sure(e, ws__arena_printf(e->in->arena, "%s < %s && %s < %s", s->name,
-                                 operand(e, s->bound), e->p->k,
-                                 operand(e, e->p->loop.to)));
+        ws__product_sure(e,
+                         ws__arena_printf(e->in->arena, "%s < %s && %s < %s",
+                                          s->name, operand(e, s->bound),
+                                          e->p->k, operand(e, e->p->loop.to)));
     const char *to =
-        sure(e, ws__arena_printf(e->in->arena, "%s[%s - %s][%s - %s]", x->tile,
-                                 e->p->k, e->k0, s->name, e->from[x->side]));
+        ws__product_sure(e,
+                         ws__arena_printf(e->in->arena, "%s[%s - %s][%s - %s]",
+                                          x->tile, e->p->k, e->k0, s->name,
+                                          e->from[x->side]));
 
     if (!put_derived(e, -1, n->begin, n->end)) {
         line(e, 2, "%s =", to);
@@ -349,7 +343,8 @@ static void put_element(struct emit *e, const struct ws__product_load *x)
     line(e, 2, "}");
 }
 
-static void put_load(struct emit *e, const struct ws__product_load *x)
+static void put_load(struct ws__product_emit *e,
+                     const struct ws__product_load *x)
 {
     const struct ws__product_side *s = &e->p->side[x->side];
     const char *by = x->k_fast ? e->size[2] : e->size[x->side];
@@ -378,21 +373,24 @@ static void put_load(struct emit *e, const struct ws__product_load *x)
 
 /* --- adding up ------------------------------------------------------------ */
 
-static const char *place(struct emit *e, int side)
+static const char *place(struct ws__product_emit *e, int side)
 {
     if (!e->registers)
         return e->thread[side];
     if (!side)
-        return sure(e, ws__arena_printf(e->in->arena, "%s * %s + %s",
-                                        e->thread[0], e->part[0], e->loop[0]));
-    return sure(e,
-                ws__arena_printf(e->in->arena,
-                                 "(%s / %s * (%s / %s) + %s) * %s + %s %% %s",
-                                 e->loop[1], e->group, e->size[1], e->part[1],
-                                 e->thread[1], e->group, e->loop[1], e->group));
+        return ws__product_sure(e,
+                                ws__arena_printf(e->in->arena, "%s * %s + %s",
+                                                 e->thread[0], e->part[0],
+                                                 e->loop[0]));
+    return ws__product_sure(
+        e, ws__arena_printf(e->in->arena,
+                            "(%s / %s * (%s / %s) + %s) * %s + %s %% %s",
+                            e->loop[1], e->group, e->size[1], e->part[1],
+                            e->thread[1], e->group, e->loop[1], e->group));
 }
 
-static void put_part(struct emit *e, const struct ws__product_load *x)
+static void put_part(struct ws__product_emit *e,
+                     const struct ws__product_load *x)
 {
     const struct ws__ast_node *n = &e->t->node[x->node];
     const struct ws__ast_node *o = &e->t->node[x->outer];
@@ -402,7 +400,7 @@ static void put_part(struct emit *e, const struct ws__product_load *x)
 
     piece.text = ws__arena_printf(e->in->arena, "%s[%s][%s]", x->tile, e->kk,
                                   place(e, s));
-    piece.text = sure(e, piece.text);
+    piece.text = ws__product_sure(e, piece.text);
     line(e, 2, "#pragma unroll");
     line(e, 2, "for (int %s = 0; %s < %s; %s++)", e->loop[s], e->loop[s],
          e->part[s], e->loop[s]);
@@ -415,8 +413,8 @@ static void put_part(struct emit *e, const struct ws__product_load *x)
     }
 }
 
-static void add_piece(const struct emit *e, struct ws__piece *piece, size_t *n,
-                      int32_t node, const char *text)
+static void add_piece(const struct ws__product_emit *e, struct ws__piece *piece,
+                      size_t *n, int32_t node, const char *text)
 {
     if (!text || *n == MAX_PIECES) {
         e->out->failed = WS_ENOMEM;
@@ -426,7 +424,8 @@ static void add_piece(const struct emit *e, struct ws__piece *piece, size_t *n,
         (struct ws__piece){e->t->node[node].begin, e->t->node[node].end, text};
 }
 
-static void sum_pieces(struct emit *e, struct ws__piece *piece, size_t *n)
+static void sum_pieces(struct ws__product_emit *e, struct ws__piece *piece,
+                       size_t *n)
 {
     int32_t end = ws__ast_after(e->t, e->p->term);
 
@@ -446,13 +445,13 @@ static void sum_pieces(struct emit *e, struct ws__piece *piece, size_t *n)
     }
 }
 
-static bool is_block(const struct emit *e)
+static bool is_block(const struct ws__product_emit *e)
 {
     return e->t->node[e->p->term].kind == WS__AST_BLOCK;
 }
 
 /* The term of the original, by the tiles or by what a thread holds of them. */
-static void put_term(struct emit *e, int depth)
+static void put_term(struct ws__product_emit *e, int depth)
 {
     bool block = is_block(e);
     uint32_t begin = e->t->node[e->p->term].begin + block;
@@ -478,7 +477,7 @@ static void put_term(struct emit *e, int depth)
                      ws__pieces_blanks(e->t, begin));
 }
 
-static void put_adding(struct emit *e)
+static void put_adding(struct ws__product_emit *e)
 {
     line(e, 1, "#pragma unroll 8");
     line(e, 1, "for (int %s = 0; %s < %s; %s++)%s", e->kk, e->kk, e->size[2],
@@ -502,7 +501,7 @@ static void put_adding(struct emit *e)
     line(e, 1, "}");
 }
 
-static void put_loop(struct emit *e)
+static void put_loop(struct ws__product_emit *e)
 {
     ws__buf_puts(&e->b, "\n");
     line(e, 0, "for (%s %s = %s; %s < %s; %s += %s) {", e->p->k_type, e->k0,
@@ -522,14 +521,15 @@ static void put_loop(struct emit *e)
 /* --- what follows --------------------------------------------------------- */
 
 /* The sums by their old names. */
-static void put_totals(struct emit *e, int depth)
+static void put_totals(struct ws__product_emit *e, int depth)
 {
     for (size_t i = 0; i < e->p->nsum; i++) {
         const struct ws__product_sum *s = &e->p->sum[i];
         const char *value =
             e->registers
-                ? sure(e, ws__arena_printf(e->in->arena, "%s[%s][%s]", s->array,
-                                           e->loop[0], e->loop[1]))
+                ? ws__product_sure(e, ws__arena_printf(e->in->arena,
+                                                       "%s[%s][%s]", s->array,
+                                                       e->loop[0], e->loop[1]))
                 : s->array;
 
         if (s->var < 0)
@@ -540,7 +540,7 @@ static void put_totals(struct emit *e, int depth)
     }
 }
 
-static void put_rest(struct emit *e)
+static void put_rest(struct ws__product_emit *e)
 {
     const struct ws__product *p = e->p;
     int deep = e->registers ? 2 : 0;
@@ -567,259 +567,11 @@ static void put_rest(struct emit *e)
         line(e, 1, "}");
 }
 
-/* --- the launch ----------------------------------------------------------- */
-
-/* The expression in the words of the kernel file; NULL: it has none. */
-static const char *in_plan(const struct ws__xform_in *in, int32_t i, int depth)
-{
-    const struct ws__ast *t = in->ast;
-    const struct ws__ast_node *n;
-    const struct ws__arg *arg;
-    const char *a, *b;
-
-    while (ws__ast_is(t, i, WS__AST_PAREN) || ws__ast_is(t, i, WS__AST_CAST))
-        i = ws__ast_child(t, i, 0);
-    if (i < 0 || depth > 16)
-        return NULL;
-    n = &t->node[i];
-    if (n->kind == WS__AST_INT) {
-        a = ws__xform_text(in, i);
-        if (!a || (a[0] >= '0' && a[0] <= '9'))
-            return n->known ? ws__arena_printf(in->arena, "%lld",
-                                               (long long)n->value)
-                            : NULL;
-        return ws__scope_find(&in->kernel->scope, a) >= 0 ? a : NULL;
-    }
-    if (n->kind == WS__AST_REF && n->decl >= 0 &&
-        t->node[n->decl].kind == WS__AST_PARAM) {
-        arg = ws__xform_arg(in, n->decl);
-        return arg && arg->kind == WS__ARG_VALUE && arg->expr
-                   ? ws__arena_printf(in->arena, "(%s)", arg->expr->text)
-                   : NULL;
-    }
-    if (n->kind == WS__AST_REF && n->decl >= 0 &&
-        !ws__ast_changes(t, in->body, n->decl) &&
-        ws__ast_nchild(t, n->decl) == 1)
-        return in_plan(in, ws__ast_child(t, n->decl, 0), depth + 1);
-    if (n->kind != WS__AST_BINARY ||
-        (n->op != CL_BinaryOperator_Add && n->op != CL_BinaryOperator_Sub &&
-         n->op != CL_BinaryOperator_Mul))
-        return NULL;
-    a = in_plan(in, ws__ast_child(t, i, 0), depth + 1);
-    b = in_plan(in, ws__ast_child(t, i, 1), depth + 1);
-    if (!a || !b)
-        return NULL;
-    return ws__arena_printf(in->arena, "(%s %c %s)", a,
-                            n->op == CL_BinaryOperator_Add   ? '+'
-                            : n->op == CL_BinaryOperator_Sub ? '-'
-                                                             : '*',
-                            b);
-}
-
-/* Without parentheses around the whole. */
-static const char *bare_plan(struct emit *e, const struct ws__xform_in *in,
-                             int32_t i)
-{
-    const char *s = in_plan(in, i, 0);
-    size_t n = s ? strlen(s) : 0;
-
-    if (!s || s[0] != '(' || strcspn(s, ")") != n - 1)
-        return sure(e, s);
-    return sure(e, ws__arena_strndup(in->arena, s + 1, n - 2));
-}
-
-/* Does a constraint name what says how large blocks are? */
-static bool is_constrained(const struct ws__xform_in *in)
-{
-    const struct ws__kernel *k = in->kernel;
-
-    for (size_t i = 0; i < k->nparam; i++)
-        for (size_t c = 0; c < k->nconstraint; c++)
-            for (int d = 0; d < 2; d++)
-                if (!strcmp(ws__xform_block(in, d), k->param[i].name) &&
-                    strstr(k->constraint[c].expr->text, k->param[i].name))
-                    return true;
-    return false;
-}
-
-bool ws__product_planned(const struct ws__xform_in *in,
-                         const struct ws__product *p)
-{
-    return !is_constrained(in) && in_plan(in, p->side[0].bound, 0) &&
-           in_plan(in, p->side[1].bound, 0);
-}
-
-static void change_launches(struct emit *e)
-{
-    const struct ws__kernel *k = e->in->kernel;
-    const char *const *s = e->size, *const *q = e->part;
-
-    for (size_t i = 0; i < k->nlaunch; i++) {
-        struct ws__xform_in l = *e->in;
-        const char *x = s[1], *y = s[0];
-
-        if (strcmp(k->launch[i].entry, k->launch[e->in->launch].entry))
-            continue;
-        l.launch = i;
-        if (e->registers) {
-            x = sure(e,
-                     ws__arena_printf(e->in->arena, "(%s // %s) * (%s // %s)",
-                                      s[0], q[0], s[1], q[1]));
-            y = "1";
-        }
-        for (int d = 0; d < 2; d++)
-            ws__rewrite_change(
-                e->out,
-                sure(e, ws__arena_printf(e->in->arena, "\"ceil_div(%s, %s)\"",
-                                         bare_plan(e, &l, e->p->side[d].bound),
-                                         s[d])),
-                "launches[%zu].grid[%d]", i, e->p->side[d].dim);
-        ws__rewrite_change(e->out, x, "launches[%zu].block[0]", i);
-        ws__rewrite_change(e->out, y, "launches[%zu].block[1]", i);
-    }
-}
-
-static void require(struct emit *e, const char *what, const char *about)
-{
-    ws__rewrite_change(e->out,
-                       sure(e,
-                            ws__arena_printf(e->in->arena,
-                                             "{require: \"%s\", about: \"%s\"}",
-                                             what, about)),
-                       "constraints[+]");
-}
-
-static const char *tile_bytes(struct emit *e)
-{
-    const char *sum = NULL;
-
-    for (size_t i = 0; i < e->p->nload; i++) {
-        const struct ws__product_load *x = &e->p->load[i];
-
-        if (x->same >= 0)
-            continue;
-        sum = sure(e, ws__arena_printf(e->in->arena, "%s%s(%s + %d) * %u",
-                                       sum ? sum : "", sum ? " + " : "",
-                                       e->size[x->side], e->registers ? 4 : 1,
-                                       x->bytes));
-    }
-    return sum;
-}
-
-static void add_parameters(struct emit *e)
-{
-    const char *const *s = e->size, *const *q = e->part;
-    struct ws__arena *a = e->in->arena;
-    const char *values = e->registers ? "[16, 32, 64, 128]" : "[8, 16, 32]";
-    const char *dflt = e->registers ? "64" : "32";
-    const char *threads =
-        e->registers ? sure(e, ws__arena_printf(a, "(%s // %s) * (%s // %s)",
-                                                s[0], q[0], s[1], q[1]))
-                     : sure(e, ws__arena_printf(a, "%s * %s", s[0], s[1]));
-
-    ws__rewrite_param(e->out, s[0], values, dflt, "rows of outputs a block");
-    ws__rewrite_param(e->out, s[1], values, dflt, "columns of outputs a block");
-    ws__rewrite_param(e->out, s[2], "[8, 16, 32]", e->registers ? "16" : "32",
-                      "terms of a tile");
-    if (e->registers) {
-        ws__rewrite_param(e->out, q[0], "[1, 2, 4, 8]", "4",
-                          "rows of outputs a thread");
-        ws__rewrite_param(e->out, q[1], "[1, 2, 4, 8]", "4",
-                          "columns of outputs a thread");
-        for (int i = 0; i < 2; i++)
-            require(e,
-                    sure(e, ws__arena_printf(a, "%s * %s %% (%s) == 0", s[i],
-                                             s[2], threads)),
-                    "threads load a tile evenly");
-    }
-    require(e,
-            sure(e, ws__arena_printf(a, "%s <= min(device_max_threads, 1024)",
-                                     threads)),
-            "threads of a block");
-    require(e,
-            sure(e, ws__arena_printf(
-                        a, "(%s) * %s <= min(device_shared_bytes, 49152)",
-                        tile_bytes(e), s[2])),
-            "tiles fit in shared memory");
-    ws__rewrite_change(
-        e->out,
-        sure(e, ws__arena_printf(
-                    a,
-                    "{prune: \"device_is_cpu or %s >= 32\", about: \"at "
-                    "least a warp\"}",
-                    threads)),
-        "constraints[+]");
-}
-
-/* --- parameters that nobody uses any more --------------------------------- */
-
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_';
-}
-
-static int count_word(const char *text, size_t len, const char *word)
-{
-    size_t n = strlen(word);
-    int hits = 0;
-
-    for (size_t i = 0; i + n <= len; i++)
-        hits += !strncmp(text + i, word, n) && (!i || !is_word(text[i - 1])) &&
-                (i + n == len || !is_word(text[i + n]));
-    return hits;
-}
-
-static int count_expr(const struct ws__expr *x, const char *word)
-{
-    return x ? count_word(x->text, strlen(x->text), word) : 0;
-}
-
-/* In what is left of source and launch plan. */
-static int count_left(const struct emit *e, const char *word)
-{
-    const struct ws__kernel *k = e->in->kernel;
-    int n = count_word(e->t->text, e->t->len, word);
-
-    for (size_t i = 0; i < e->out->nedit; i++) {
-        const struct ws__edit *d = &e->out->edit[i];
-
-        n += count_word(d->text, strlen(d->text), word) -
-             count_word(e->t->text + d->at, d->len, word);
-    }
-    for (size_t i = 0; i < k->nlaunch; i++) {
-        const struct ws__launch *l = &k->launch[i];
-        bool ours = !strcmp(l->entry, k->launch[e->in->launch].entry);
-
-        for (int d = 0; d < 3; d++)
-            if (!ours || (d != e->p->side[0].dim && d != e->p->side[1].dim))
-                n += count_expr(l->grid[d], word) +
-                     count_expr(l->block[d], word);
-        for (size_t a = 0; a < l->narg; a++)
-            n += count_expr(l->arg[a].expr, word);
-    }
-    return n;
-}
-
-static void drop_parameters(struct emit *e)
-{
-    const struct ws__kernel *k = e->in->kernel;
-
-    for (size_t i = 0; i < k->nparam; i++) {
-        bool was = false;
-
-        for (int d = 0; d < 2; d++)
-            was = was || !strcmp(ws__xform_block(e->in, d), k->param[i].name);
-        if (was && !count_left(e, k->param[i].name))
-            ws__rewrite_change(e->out, "", "parameters.%s", k->param[i].name);
-    }
-}
-
 /* --- all of it ------------------------------------------------------------ */
 
 /* Takes a statement out; with its line, where nothing else is on it, and with
  * the line behind it, where blank ones would follow each other. */
-static void drop(struct emit *e, int32_t i)
+static void drop(struct ws__product_emit *e, int32_t i)
 {
     const char *s = e->t->text;
     uint32_t begin = e->t->node[i].begin, end = ws__pieces_end(e->t, i), to, at;
@@ -842,7 +594,7 @@ static void drop(struct emit *e, int32_t i)
     ws__rewrite_at(e->out, begin, end - begin, "%s", e->b.len ? e->b.data : "");
 }
 
-static void put_all(struct emit *e)
+static void put_all(struct ws__product_emit *e)
 {
     put_leave(e, e->p->outermost);
     for (size_t i = 0; i < e->p->nmove; i++)
@@ -859,17 +611,17 @@ static void put_all(struct emit *e)
 int ws__product_emit(const struct ws__xform_in *in, struct ws__product *p,
                      bool registers, struct ws__rewrite *out)
 {
-    struct emit e = {.in = in,
-                     .t = in->ast,
-                     .p = p,
-                     .out = out,
-                     .registers = registers,
-                     .cuda = in->ast->dialect == WS__DIALECT_CUDA};
+    struct ws__product_emit e = {.in = in,
+                                 .t = in->ast,
+                                 .p = p,
+                                 .out = out,
+                                 .registers = registers,
+                                 .cuda = in->ast->dialect == WS__DIALECT_CUDA};
     uint32_t begin = in->ast->node[p->outermost].begin;
     uint32_t end = p->block == in->body ? in->ast->node[in->body].end - 1
                                         : ws__pieces_end(in->ast, p->outermost);
 
-    e.indent = sure(&e, ws__xform_indent(in, p->outermost));
+    e.indent = ws__product_sure(&e, ws__xform_indent(in, p->outermost));
     WS_TRY(name_all(&e));
     ws__buf_init(&e.b, in->ctx, MAX_TEXT);
     put_all(&e);
@@ -887,8 +639,6 @@ int ws__product_emit(const struct ws__xform_in *in, struct ws__product *p,
     if (e.b.failed)
         out->failed = WS_ENOMEM;
     ws__buf_free(&e.b);
-    drop_parameters(&e);
-    change_launches(&e);
-    add_parameters(&e);
+    ws__product_plan(&e);
     return 0;
 }

@@ -226,6 +226,7 @@ const char *ws__product_type(struct ws__product_look *l, int32_t decl)
 {
     const struct ws__ast_node *n = &l->t->node[first_declared(l->t, decl)];
     const char *p = l->t->text + n->begin, *e = l->t->text + n->end;
+    const char *copy;
     char out[96] = "";
     size_t len = 0;
 
@@ -253,7 +254,10 @@ const char *ws__product_type(struct ws__product_look *l, int32_t decl)
     }
     if (!len || !strcmp(out, "auto") || strstr(out, "volatile"))
         return NULL;
-    return ws__arena_strdup(l->in->arena, out);
+    copy = ws__arena_strdup(l->in->arena, out);
+    if (!copy)
+        l->rc = WS_ENOMEM;
+    return copy;
 }
 
 /* --- loads ---------------------------------------------------------------- */
@@ -476,8 +480,8 @@ static bool add_sum(struct ws__product_look *l, int32_t to)
     s->var = l->t->node[to].decl;
     init = ws__product_last(l->t, s->var);
     s->type = ws__product_type(l, s->var);
-    if (init >= 0)
-        s->init = ws__xform_text(l->in, init);
+    if (init >= 0 && !(s->init = ws__xform_text(l->in, init)))
+        l->rc = WS_ENOMEM;
     l->p->nsum++;
     return s->type || ws__product_no(l, to, "the sum is no plain number");
 }

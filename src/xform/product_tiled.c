@@ -462,7 +462,7 @@ static const char *element_text(struct ws__product_look *l,
     if (piece.text)
         s = ws__pieces_text(l->in, l->t->node[x->value].begin,
                             l->t->node[x->value].end, &piece, 1);
-    if (ok && !s)
+    if (b.failed || (ok && !s))
         l->rc = WS_ENOMEM;
     ws__buf_free(&b);
     return s;

@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 
+#include "core/trial.h"
 #include "xform/clang_api.h"
 #include "xform/pieces.h"
 #include "xform/xform.h"
@@ -183,6 +184,26 @@ static bool check_words(const struct ws__xform_in *in, struct counting *c,
     return true;
 }
 
+/* Do all launches of the function give it the same array? */
+static bool one_array(const struct ws__xform_in *in, const struct counting *c)
+{
+    const struct ws__kernel *k = in->kernel;
+    const struct ws__arg *arg = ws__xform_arg(in, c->array);
+
+    for (size_t i = 0; i < k->nlaunch; i++) {
+        struct ws__xform_in l = *in;
+        const struct ws__arg *other;
+
+        if (strcmp(k->launch[i].entry, k->launch[in->launch].entry))
+            continue;
+        l.launch = i;
+        other = ws__xform_arg(&l, c->array);
+        if (!other || other->kind != arg->kind || other->index != arg->index)
+            return false;
+    }
+    return true;
+}
+
 static bool find_bins(const struct ws__xform_in *in, struct counting *c,
                       int *rc)
 {
@@ -193,6 +214,8 @@ static bool find_bins(const struct ws__xform_in *in, struct counting *c,
     if (!arg || arg->kind != WS__ARG_TENSOR)
         return no(c, "the kernel file does not say how many counters there "
                      "are");
+    if (!one_array(in, c))
+        return no(c, "launches count in different arrays");
     x = &in->kernel->op->tensor[arg->index];
     for (size_t d = 0; d < x->ndim; d++) {
         const char *one = x->dim[d]->text;
@@ -579,6 +602,7 @@ const struct ws__xform_ops ws__xform_private_histogram = {
              "is known, and all threads at the end",
     .finding = findings,
     .delta = deltas,
+    .gates = WS__WANT_SANITIZER,
     .cuda = true,
     .opencl = true,
     .gain = 4,

@@ -6,6 +6,7 @@
  * Sums and parts lie in arrays that are indexed by constants once their loops
  * are unrolled, so in registers. The order of additions stays.
  */
+#include "core/trial.h"
 #include "xform/product.h"
 
 #include "base/banned.h"
@@ -60,6 +61,7 @@ const struct ws__xform_ops ws__xform_register_tile = {
              "rows and another's columns; bounds of rows and columns",
     .finding = findings,
     .delta = deltas,
+    .gates = WS__WANT_SANITIZER,
     .cuda = true,
     .opencl = true,
     .gain = 4,

@@ -6,6 +6,7 @@
  * keeps its one output, so this helps where registers or outputs are few; where
  * they are not, see xform_register_tile.c. The order of additions stays.
  */
+#include "core/trial.h"
 #include "xform/product.h"
 
 #include "base/banned.h"
@@ -58,6 +59,7 @@ const struct ws__xform_ops ws__xform_shared_tile = {
              "rows and another's columns; bounds of rows and columns",
     .finding = findings,
     .delta = deltas,
+    .gates = WS__WANT_SANITIZER,
     .cuda = true,
     .opencl = true,
     .gain = 1.6,
