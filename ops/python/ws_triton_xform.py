@@ -36,6 +36,8 @@ MAX_BYTES = 1 << 20
 # In the order in which a reader would try them.
 MEMBERS = (
     "even_mask", "divisible_args", "constant_axis",
+    "contiguous_hint", "group_order", "split_k", "persistent_grid", "rows_a_program",
+    "late_reduce", "stream_tile", "sum_to_dot",
     "dot_precision", "cache_hints", "loop_stages", "hoist_load",
     "launch_warps", "launch_stages", "launch_block",
 )

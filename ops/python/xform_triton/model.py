@@ -408,6 +408,102 @@ class Kernel:
             return quotient(whole, part)
         return None
 
+    def carries(self, loop, name):
+        """Whether a step of a loop may read what an earlier one, or what was
+        before, left in a name."""
+        for use in self.uses.get(name, []):
+            if loop not in self.ancestors(use) or use in ast.walk(loop.iter):
+                continue
+            made = self.definition(use)
+            if made is None or loop not in self.ancestors(made):
+                return True
+        for made in self.assigned.get(name, []):
+            if isinstance(made, ast.AugAssign) and loop in self.ancestors(made):
+                place = self.definition_before(made, name)
+                if place is None or loop not in self.ancestors(place):
+                    return True
+        return False
+
+    def definition_before(self, statement, name):
+        """What gave a name its value before a statement that changes it."""
+        probe = ast.Name(name)
+        self.parent[probe] = statement
+        found = self.definition(probe)
+        del self.parent[probe]
+        return found
+
+    def kind(self, node, depth=0):
+        """What a value is made of: 'float' (32 bits or fewer), 'double', 'int',
+        or None if not known."""
+        if depth > 60:
+            return None
+        again = lambda n: self.kind(n, depth + 1)
+        if isinstance(node, ast.Constant):
+            return {float: "float", int: "int", bool: "int"}.get(type(node.value))
+        if isinstance(node, ast.Name):
+            values = self.values_of(node)
+            found = {again(v) for v in values}
+            return found.pop() if len(found) == 1 else None
+        if isinstance(node, (ast.BinOp, ast.IfExp)):
+            sides = ([node.left, node.right] if isinstance(node, ast.BinOp)
+                     else [node.body, node.orelse])
+            return wider([again(n) for n in sides])
+        if isinstance(node, (ast.Compare, ast.BoolOp)):
+            return "int"
+        if isinstance(node, (ast.UnaryOp, ast.Subscript)):
+            return again(node.operand if isinstance(node, ast.UnaryOp) else node.value)
+        if not isinstance(node, ast.Call):
+            return None
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "to" and (
+                not self.call(node) and node.args):
+            return self.kind_of_type(node.args[0])
+        if isinstance(node.func, ast.Name):
+            return "float" if node.func.id == "float" else None
+        name = self.call(node)
+        if name == "load":
+            return self.kind_of_tensor(self.base(node.args[0]))
+        if name in ("zeros", "full"):
+            n = 1 if name == "zeros" else 2
+            return self.kind_of_type(self.argument(node, n, "dtype"))
+        if name in ("arange", "program_id", "cdiv", "argmax", "argmin"):
+            return "int"
+        if name == "dot":
+            return "float"
+        if name == "where":
+            return wider([again(n) for n in node.args[1:3]])
+        if name in ("maximum", "minimum", "fma"):
+            return wider([again(n) for n in node.args])
+        return again(node.args[0]) if name and node.args else None
+
+    def values_of(self, node):
+        """What a name may have been given, whatever way was taken."""
+        one = self.definition(node)
+        if one is not None and self.value(node) is not None:
+            return [self.value(node)]
+        found = []
+        for m in self.assigned.get(node.id, []) if one is None else [one]:
+            if isinstance(m, ast.For) or getattr(m, "value", None) is None:
+                return [ast.Constant(0)] if isinstance(m, ast.For) else []
+            if not (isinstance(m, ast.AugAssign) or mentions(m.value, node.id)):
+                found.append(m.value)
+        return found
+
+    def kind_of_type(self, node):
+        name = node.attr if isinstance(node, ast.Attribute) else ""
+        return kind_of_dtype(name)
+
+    def kind_of_tensor(self, name):
+        found = set()
+        for launch in self.launches:
+            tensor = launch.tensor(name) if name else None
+            if tensor is None:
+                return None
+            dtype = tensor[1].get("dtype")
+            axis = (self.facts.get("axes") or {}).get(dtype)
+            types = axis.get("types", []) if isinstance(axis, dict) else [dtype]
+            found |= {kind_of_dtype(t) for t in types}
+        return found.pop() if len(found) == 1 else None
+
     def axis(self, call):
         axis = self.argument(call, 0, "axis")
         return axis.value if isinstance(axis, ast.Constant) else None
@@ -575,6 +671,24 @@ def is_jit(fn):
         if name == "jit":
             return True
     return False
+
+
+def mentions(node, name):
+    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+
+
+def kind_of_dtype(name):
+    if name in ("float16", "bfloat16", "float32"):
+        return "float"
+    if name == "float64":
+        return "double"
+    return "int" if re.fullmatch(r"u?int\d+|int1|bool", str(name)) else None
+
+
+def wider(kinds):
+    if None in kinds:
+        return None
+    return max(kinds, key=("int", "float", "double").index)
 
 
 def add(a, b, sign=1):

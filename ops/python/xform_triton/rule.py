@@ -60,8 +60,8 @@ class Rule:
 
 
 def add_parameters(kernel, out, *decls):
-    """Adds parameters behind the last; they need a default, so that whoever
-    calls the function without them gets what it was."""
+    """Adds parameters behind the last. With their defaults the function does what
+    it did; where that cannot be, the default is None, which does not compile."""
     source, args = kernel.source, kernel.fn.args
     if args.vararg or args.kwarg or args.kwonlyargs:
         raise Refused("the function takes *args, **kwargs or keywords only")
@@ -77,25 +77,21 @@ def add_parameters(kernel, out, *decls):
         line = source.line_text(plain[-1].lineno)
         pad = line[: len(line) - len(line.lstrip())]
         if plain[-1].lineno == kernel.fn.lineno:
-            pad = " " * (kernel.fn.col_offset + 8)
+            pad = " " * plain[0].col_offset
         new = f",\n{pad}" + ", ".join(decls)
     out.insert(end, new)
 
 
 def set_keyword(kernel, out, call, text):
-    """Adds `name=value` as a call's last argument."""
-    last = max([kernel.source.end(a) for a in call.args]
-               + [kernel.source.end(k.value) for k in call.keywords])
-    out.insert(last, ", " + text)
-
-
-def drop_keywords(kernel, call, *names):
-    """A call's text without some keywords; None where one is given by place."""
+    """Adds `name=value` as a call's last argument, in a line of its own where the
+    line would get long."""
     source = kernel.source
-    kept = [source.of(a) for a in call.args]
-    kept += [f"{k.arg}={source.of(k.value)}" for k in call.keywords
-             if k.arg not in names]
-    return f"{source.of(call.func)}({', '.join(kept)})"
+    last = max(call.args + [k.value for k in call.keywords], key=source.end)
+    if len(source.line_text(last.end_lineno)) + len(text) + 2 > 88:
+        pad = " " * call.args[0].col_offset
+        out.insert(source.end(last), f",\n{pad}{text}")
+    else:
+        out.insert(source.end(last), ", " + text)
 
 
 def is_called(kernel):
@@ -184,3 +180,54 @@ def copy_lines(kernel, first, last, by="    "):
     return [by + line if line.strip() else line for line in lines]
 
 
+
+
+def carried_sum(kernel, loop, s):
+    """(name, call) of `name += tl.sum(x, axis)` or `name = name + tl.sum(...)`, or
+    of tl.maximum(name, tl.max(x, axis)) with "max"; None for other statements."""
+    if isinstance(s, ast.AugAssign) and isinstance(s.op, ast.Add):
+        if isinstance(s.target, ast.Name) and kernel.call(s.value, "sum"):
+            return s.target.id, s.value
+        return None
+    if not isinstance(s, ast.Assign) or not isinstance(s.targets[0], ast.Name):
+        return None
+    name, v = s.targets[0].id, s.value
+    sides = []
+    if isinstance(v, ast.BinOp) and isinstance(v.op, ast.Add):
+        sides, want = [v.left, v.right], "sum"
+    elif kernel.call(v, "maximum") and len(v.args) == 2:
+        sides, want = v.args, "max"
+    for a, b in (sides, sides[::-1]) if sides else ():
+        if isinstance(a, ast.Name) and a.id == name and kernel.call(b, want):
+            return name, b
+    return None
+
+
+def changed_before(kernel, loop):
+    """Names that a loop changes and that were there before it, with the
+    statements of the loop that do so."""
+    found = {}
+    for s in ast.walk(loop):
+        if s is loop or not isinstance(s, (ast.Assign, ast.AugAssign)):
+            continue
+        for t in s.targets if isinstance(s, ast.Assign) else [s.target]:
+            for n in ast.walk(t):
+                if isinstance(n, ast.Name) and any(
+                        m.lineno < loop.lineno for m in kernel.assigned[n.id]):
+                    if kernel.carries(loop, n.id):
+                        found.setdefault(n.id, []).append(s)
+    return found
+
+
+def lines_of(kernel, node, pad, old=None, new=""):
+    """A statement's lines, indented by `pad`; `old` (a node) reads `new`."""
+    source = kernel.source
+    start, end = source.start(node), source.end(node)
+    text = source.between(start, end)
+    if old is not None:
+        text = (source.between(start, source.start(old)) + new
+                + source.between(source.end(old), end))
+    own = " " * node.col_offset
+    lines = text.split("\n")
+    return [pad + lines[0]] + [
+        pad + (n[len(own):] if n.startswith(own) else n.lstrip()) for n in lines[1:]]
