@@ -37,7 +37,8 @@ MAX_BYTES = 1 << 20
 MEMBERS = (
     "even_mask", "divisible_args", "constant_axis",
     "contiguous_hint", "group_order", "split_k", "persistent_grid", "rows_a_program",
-    "late_reduce", "stream_tile", "sum_to_dot",
+    "late_reduce", "stream_tile", "one_pass_softmax", "one_pass_variance",
+    "sum_to_dot",
     "dot_precision", "cache_hints", "loop_stages", "hoist_load",
     "launch_warps", "launch_stages", "launch_block",
 )

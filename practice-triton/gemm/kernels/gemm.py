@@ -5,7 +5,7 @@ import triton.language as tl
 @triton.jit
 def gemm(a_ptr, b_ptr, c_ptr, M, N, K,
          BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
-    # one block of C a program, rows first
+    # one block of C a program
     pid_m = tl.program_id(0)
     pid_n = tl.program_id(1)
     rm = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
