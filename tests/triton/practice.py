@@ -1,6 +1,7 @@
 """practice.py: the kernels of a folder as the helper wants them told."""
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -48,3 +49,38 @@ class Helper:
     def close(self):
         self.process.stdin.close()
         return self.process.wait()
+
+
+def set_path(tree, path, text):
+    """Makes a change in a kernel file's tree: maps and lists are made where they
+    are missing, a scalar counts as a list of one."""
+    steps = [int(s[1:-1]) if s[1:-1].isdigit() else s
+             for s in re.findall(r"\[\d+\]|\[\+\]|[^.\[\]]+", path)]
+    steps = ["+" if s == "[+]" else s for s in steps]
+    for i, step in enumerate(steps):
+        last = i == len(steps) - 1
+        value = yaml.safe_load(text) if last else None
+        if step == "+":
+            tree.append(value)
+            return
+        if isinstance(step, int):
+            tree.extend([None] * (step + 1 - len(tree)))
+        if last:
+            tree[step] = value
+            return
+        below = tree[step] if isinstance(step, int) else tree.get(step)
+        wants_list = isinstance(steps[i + 1], int) or steps[i + 1] == "+"
+        if wants_list and not isinstance(below, list):
+            below = [] if below is None else [below]
+        elif not wants_list and not isinstance(below, dict):
+            below = {}
+        tree[step] = below
+        tree = below
+
+
+def changed(tree, changes):
+    """A kernel file's tree with changes made; the one given stays."""
+    tree = json.loads(json.dumps(tree))
+    for c in changes:
+        set_path(tree, c["path"], c["yaml"])
+    return tree

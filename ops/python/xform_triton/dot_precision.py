@@ -46,27 +46,30 @@ class DotPrecision(Rule):
             return "allow_tf32"
         return None
 
-    def dtype(self, kernel, node):
+    def dtype(self, kernel, node, depth=0):
         """The element type of an operand, from the op's tensors."""
         node = kernel.resolve(node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr == "to":
                 to = node.args[0] if node.args else None
                 return to.attr if isinstance(to, ast.Attribute) else None
+        if kernel.call(node, "dot", "zeros"):
+            return "float32"
         if kernel.call(node, "trans"):
             return self.dtype(kernel, node.args[0])
         if kernel.call(node, "load"):
-            base = kernel.base(node.args[0])
-            for launch in kernel.launches:
-                tensor = launch.tensor(base) if base else None
-                if tensor:
-                    return tensor[1].get("dtype")
-        if isinstance(node, ast.Name) and node.id in kernel.assigned:
-            values = [m.value for m in kernel.assigned[node.id]
-                      if isinstance(m, ast.Assign)]
-            if values and all(kernel.call(v, "load") for v in values):
-                found = {self.dtype(kernel, v) for v in values}
-                return found.pop() if len(found) == 1 else None
+            found = kernel.dtypes(kernel.base(node.args[0]))
+            return found.pop() if len(found) == 1 else None
+        if isinstance(node, ast.Name):
+            found = {self.dtype(kernel, v) for v in kernel.values_of(node)}
+            return found.pop() if len(found) == 1 else None
+        # what is computed from float32 blocks is float32
+        parts = [n for n in ast.walk(node) if kernel.call(n, "load", "dot", "zeros")
+                 or isinstance(n, ast.Name) and n.id in kernel.assigned]
+        if depth < 20 and parts and kernel.kind(node) == "float":
+            found = {self.dtype(kernel, p, depth + 1) for p in parts if p is not node
+                     and kernel.kind(p) == "float"}
+            return found.pop() if found == {"float32"} else None
         return None
 
     def edit(self, kernel, site, args, out):

@@ -492,16 +492,22 @@ class Kernel:
         name = node.attr if isinstance(node, ast.Attribute) else ""
         return kind_of_dtype(name)
 
-    def kind_of_tensor(self, name):
+    def dtypes(self, name):
+        """The element types of the tensor that a parameter is; float64 in a type
+        axis that begins with another is there for references."""
         found = set()
         for launch in self.launches:
             tensor = launch.tensor(name) if name else None
             if tensor is None:
-                return None
+                return set()
             dtype = tensor[1].get("dtype")
             axis = (self.facts.get("axes") or {}).get(dtype)
             types = axis.get("types", []) if isinstance(axis, dict) else [dtype]
-            found |= {kind_of_dtype(t) for t in types}
+            found |= {t for t in types if t == types[0] or t != "float64"}
+        return found
+
+    def kind_of_tensor(self, name):
+        found = {kind_of_dtype(t) for t in self.dtypes(name)}
         return found.pop() if len(found) == 1 else None
 
     def axis(self, call):

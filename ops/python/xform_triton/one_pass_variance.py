@@ -7,8 +7,8 @@ difference of two large sums would lose.
 import ast
 
 from .model import mentions
-from .one_pass_softmax import constants_between, extras, move_between, pairs
-from .one_pass_softmax import plain_bodies, same_range
+from .one_pass_softmax import constants_between, extras, movable, move_between
+from .one_pass_softmax import pairs, plain_bodies, same_range
 from .rule import Refusal, Refused, Rule, Site
 from .rule import carried_sum, changed_before, lines_of
 
@@ -21,7 +21,7 @@ class OnePassVariance(Rule):
     holds = ["both loops go over the same range, from 0 by blocks, and load the same",
              "the mean is the sum over the length and used for the differences",
              "lanes behind the end count for nothing"]
-    deltas = [("dram_read", 0.5, 0.8), ("time", 0.55, 1.05)]
+    deltas = [("waste", 0.5, 0.8), ("time", 0.55, 1.05)]
     gates = ["values", "shapes"]
     rounding = True
 
@@ -63,6 +63,7 @@ class OnePassVariance(Rule):
         self.blocks(kernel, first, value)
         self.masked(kernel, first, gap, kernel.statement(use))
         begin = self.begin(kernel, first, total)
+        movable(kernel, first, second, between, [mean])
         return Site(first, f"'{mean.targets[0].id}' and '{square}' are found in two "
                     "passes over the same data", {}, (),
                     (first, second, added, squared, more, use, mean, begin, square))

@@ -87,7 +87,7 @@ class SplitK(Rule):
     def sites(self, kernel):
         for loop in [n for n in kernel.fn.body if isinstance(n, ast.For)]:
             sums, others = carried(kernel, loop)
-            if not sums:
+            if not sums and not (others and kernel.calls("dot", "sum", within=loop)):
                 continue
             try:
                 yield self.site(kernel, loop, sums, others)
@@ -104,8 +104,8 @@ class SplitK(Rule):
         sums = [s for s in sums if s not in pointers]
         if len(sums) != 1 or others:
             other = (others or sums)[-1]
-            raise Refused(f"the loop carries more than one sum "
-                          f"(line {other.lineno}): parts could not be added up")
+            raise Refused(f"the loop carries more than one plain sum (line "
+                          f"{other.lineno}): parts could not be added up")
         if kernel.span(loop) is None or kernel.span(loop)[0] == "static_range":
             raise Refused("the loop is not over a range")
         if kernel.calls("store", "atomic_add", within=loop):

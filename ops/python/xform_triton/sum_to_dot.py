@@ -77,6 +77,9 @@ class SumToDot(Rule):
         found = []
         for launch in kernel.launches:
             text = str(launch.constexprs.get(length, ""))
+            axis = (kernel.facts.get("axes") or {}).get(text)
+            if axis is not None:  # a constant axis
+                text = str(axis.get("value", "") if isinstance(axis, dict) else axis)
             known = parameter_values(kernel.facts, text)
             if text.isdigit():
                 found.append(int(text))

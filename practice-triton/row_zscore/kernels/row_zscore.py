@@ -11,7 +11,6 @@ def row_zscore(x_ptr, y_ptr, mean_ptr, n, BLOCK: tl.constexpr):
         x = tl.load(x_ptr + row * n + cols, mask=cols < n, other=0.0)
         total = total + tl.sum(x, axis=0)
     mean = total / n
-    tl.store(mean_ptr + row, mean)
     var = 0.0
     for start in range(0, n, BLOCK):
         cols = start + tl.arange(0, BLOCK)
@@ -23,3 +22,4 @@ def row_zscore(x_ptr, y_ptr, mean_ptr, n, BLOCK: tl.constexpr):
         cols = start + tl.arange(0, BLOCK)
         x = tl.load(x_ptr + row * n + cols, mask=cols < n, other=0.0)
         tl.store(y_ptr + row * n + cols, (x - mean) / dev, mask=cols < n)
+    tl.store(mean_ptr + row, mean)
