@@ -41,7 +41,11 @@ class ContiguousHint(Rule):
 
     def run_of(self, kernel, node):
         up = kernel.parent[node]
-        if kernel.call(up, "max_contiguous", "multiple_of"):
+        named = up.targets[0].id if isinstance(up, ast.Assign) and isinstance(
+            up.targets[0], ast.Name) else None
+        if kernel.call(up, "max_contiguous", "multiple_of") or any(
+                isinstance(c.args[0], ast.Name) and c.args[0].id == named
+                for c in kernel.calls("max_contiguous", "multiple_of")):
             raise Refused("the index has a hint already")
         parts = kernel.linear(node.left)
         arange = [m for m in parts if m[:1] and m[0].startswith("arange@")]
@@ -62,9 +66,15 @@ class ContiguousHint(Rule):
 
     def edit(self, kernel, site, args, out):
         (width, words), tl = site.data, sorted(kernel.tl)[0]
-        source = kernel.source
-        out.insert(source.start(site.node), f"{tl}.max_contiguous({tl}.multiple_of(")
-        out.insert(source.end(site.node), f", {width}), {width})")
+        source, up = kernel.source, kernel.parent[site.node]
+        hint = f"{tl}.max_contiguous({tl}.multiple_of("
+        if isinstance(up, ast.Assign) and isinstance(up.targets[0], ast.Name) and (
+                source.alone(up)):
+            name = up.targets[0].id
+            out.after(up, f"{name} = {hint}{name}, {width}), {width})")
+        else:
+            out.insert(source.start(site.node), hint)
+            out.insert(source.end(site.node), f", {width}), {width})")
         out.change("constraints[+]", flow({
             "require": words, "about": "no block wraps around"}))
 

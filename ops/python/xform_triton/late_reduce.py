@@ -79,9 +79,32 @@ class LateReduce(Rule):
                  "block": kernel.fresh(f"{name}_block"),
                  "value": kernel.source.of(call.args[0])}
         first, step, last = FORMS[kernel.call(call)]
-        out.before(loop, f"{words['block']} = " + first.format(**words))
+        begin = f"{words['block']} = " + first.format(**words)
+        made = self.only_begin(kernel, loop, name, kernel.call(call))
+        if made is not None:
+            out.replace(made, begin)
+            last = f"{{name}} = {{tl}}.{kernel.call(call)}({{block}}, axis={{axis}})"
+        else:
+            out.before(loop, begin)
         out.replace(site.node, step.format(**words))
         out.after(loop, last.format(**words))
+
+    def only_begin(self, kernel, loop, name, what):
+        """The statement before the loop that sets the sum to what changes nothing
+        (0, or -inf), if the loop alone reads that."""
+        block = kernel.siblings(loop)
+        made = [m for m in kernel.assigned[name] if m in block[: block.index(loop)]]
+        if len(made) != 1 or not isinstance(made[0], ast.Assign):
+            return None
+        value, read = made[0].value, [
+            n for n in kernel.uses.get(name, [])
+            if made[0].lineno <= n.lineno < loop.lineno]
+        text = kernel.source.of(value).replace("'", '"').replace(" ", "")
+        zero = kernel.call(value, "zeros") or isinstance(
+            value, ast.Constant) and value.value == 0
+        none = zero if what == "sum" else text == 'float("-inf")'
+        alone = kernel.source.alone(made[0]) and isinstance(made[0].targets[0], ast.Name)
+        return made[0] if none and alone and not read else None
 
 
 RULE = LateReduce()

@@ -312,7 +312,10 @@ class Kernel:
     def atom(self, node):
         if isinstance(node, ast.Name):
             made = self.definition(node)
-            return f"loop@{made.lineno}" if isinstance(made, ast.For) else node.id
+            if isinstance(made, ast.For):
+                return f"loop@{made.lineno}"
+            lost = made is None and node in self.parent and node.id in self.assigned
+            return f"{node.id}?" if lost else node.id
         if self.call(node, "program_id"):
             axis = self.argument(node, 0, "axis")
             if isinstance(axis, ast.Constant):
@@ -364,7 +367,7 @@ class Kernel:
         if isinstance(node, ast.Constant) and type(node.value) is int:
             return str(node.value)
         if isinstance(node, ast.Name):
-            return launch.text(node.id)
+            return None if node.id in self.assigned else launch.text(node.id)
         if isinstance(node, ast.BinOp):
             op = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//",
                   ast.Mod: "%"}.get(type(node.op))

@@ -289,7 +289,8 @@ class SplitK(Rule):
         at = f"launches[{launch.index}]"
         scratch = kernel.fresh("partial")
         n = len(launch.args)
-        set_parameter(out, parts, [1, 2, 4, 8, 16], default, "parts of the sum")
+        values = [1, 2, 4, 8, 16] + ([] if kernel.calls("dot") else [32, 64])
+        set_parameter(out, parts, values, default, "parts of the sum")
         set_constexpr(kernel, out, parts, parts)
         out.change(f"{at}.grid[{axis}]", parts)
         out.change(f"{at}.args[{n}]", flow({"float32": scratch}))

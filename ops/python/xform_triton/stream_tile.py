@@ -81,7 +81,11 @@ class StreamTile(Rule):
             raise Refused("the sum is in a branch or loop, or not of floating point")
         inside = [s for s in body[: body.index(last)] if s in along]
         self.check(kernel, inside, last, name, length, call)
-        return Site(last, f"the block along '{name}' holds all of '{bound}'", {}, (),
+        sizes = [int(launch.constexprs[length]) for launch in kernel.launches
+                 if str(launch.constexprs.get(length)).isdigit()]
+        step = max(32, min([128] + [n // 4 for n in sizes if n // 4 in (32, 64)]))
+        return Site(last, f"the block along '{name}' holds all of '{bound}'",
+                    {"default": step}, (),
                     (index, inside, last, call, length, bound, shape, at))
 
     def made_of(self, kernel, s):
@@ -110,7 +114,7 @@ class StreamTile(Rule):
                 raise Refused("the code has a text of several lines")
         names = {t.id for s in inside for t in s.targets if isinstance(t, ast.Name)}
         first, end = inside[0].lineno, last.end_lineno
-        for n in names:
+        for n in sorted(names):
             for use in kernel.uses.get(n, []):
                 if use.lineno > end:
                     raise Refused(f"'{n}' is used behind the sum, in line {use.lineno}")
