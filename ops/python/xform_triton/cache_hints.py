@@ -41,7 +41,7 @@ class CacheHints(Rule):
         if kernel.call(call) == "store":
             again = any(kernel.base(c.args[0]) == base for c in loads)
             return "what is stored is read again" if again else "evict_first"
-        axes = {f"pid{a}" for launch in kernel.launches
+        axes = {f"@pid{a}" for launch in kernel.launches
                 for a, size in enumerate(launch.grid) if size != "1"}
         later = [c for c in loads if c is not call and kernel.base(c.args[0]) == base
                  and c.lineno > call.lineno]
@@ -49,8 +49,9 @@ class CacheHints(Rule):
             return "evict_last"
         if axes <= used:
             return "evict_first"
-        return ("programs along " + ", ".join(sorted(axes - used)) + " read it, too, "
-                "in an order that nobody knows")
+        other = ", ".join(a.removeprefix("@pid") for a in sorted(axes - used))
+        return (f"programs along axis {other} of the grid read it, too, in an order "
+                "that nobody knows")
 
     def edit(self, kernel, site, args, out):
         for call, policy in site.data:

@@ -67,7 +67,7 @@ def axis_condition(kernel, rest, width, width_words, seen):
     if len(index) != 1:
         raise Refused(f"the index in '{seen}' has more than one part")
     (monomial, factor), = index.items()
-    place = [a for a in monomial if a.startswith(("pid", "loop@", "expr:"))
+    place = [a for a in monomial if a.startswith(("@pid", "loop@", "expr:"))
              or (a not in kernel.runtime and a not in kernel.constexpr)]
     if len(place) != 1:
         raise Refused(f"the index in '{seen}' has no place in the grid or loop")
@@ -119,8 +119,8 @@ def divides(width, monomial, factor):
 
 
 def grid_tiles(kernel, atom):
-    if atom.startswith("pid"):
-        said = {launch.grid_of(int(atom[3:])) for launch in kernel.launches}
+    if atom.startswith("@pid"):
+        said = {launch.grid_of(int(atom[4:])) for launch in kernel.launches}
         return said.pop() if len(said) == 1 else None
     if atom.startswith("loop@"):
         loop = kernel.find_atom(atom)

@@ -40,10 +40,10 @@ class GroupOrder(Rule):
         if kernel.calls("swizzle2d"):
             yield Refusal(kernel.fn, "the tiles are in an order of their own already")
             return
-        grids = {len([g for g in launch.grid if g != "1"])
-                 for launch in kernel.launches}
+        plane = all(len(launch.grid) > 1 and "1" not in launch.grid[:2]
+                    for launch in kernel.launches)
         try:
-            if grids == {2} and all(len(n.grid) == 2 for n in kernel.launches):
+            if plane:
                 yield self.plane(kernel)
             elif kernel.calls("program_id"):
                 yield from self.line(kernel)

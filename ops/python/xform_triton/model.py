@@ -2,7 +2,7 @@
 
 The code is read, never run. A name that is assigned once stands for its value;
 whole-number expressions become sums of products of atoms, in which an index is
-recognised whatever names it went through. An atom is a text: a parameter, 'pid0'
+recognised whatever names it went through. An atom is a text: a parameter, '@pid0'
 (a program's place in the grid), 'arange@line:column' or 'loop@line' (a loop's
 variable). Shapes that broadcasting adds (x[:, None]) do not matter there.
 
@@ -319,7 +319,7 @@ class Kernel:
         if self.call(node, "program_id"):
             axis = self.argument(node, 0, "axis")
             if isinstance(axis, ast.Constant):
-                return f"pid{axis.value}"
+                return f"@pid{axis.value}"
         if self.call(node, "arange"):
             return f"arange@{node.lineno}:{node.col_offset}"
         return "expr:" + self.canonical(node)
@@ -520,13 +520,13 @@ class Kernel:
     # ---- what depends on what -----------------------------------------------
 
     def depends(self, node, seen=None):
-        """Names, 'pidN' and 'loop@L' that a value comes from, through all
+        """Names, '@pidN' and 'loop@L' that a value comes from, through all
         assignments; a name assigned in a loop comes from the loop, too."""
         seen = set() if seen is None else seen
         found = set()
         for part in ast.walk(node):
             if self.call(part, "program_id"):
-                found.add(f"pid{self.axis(part)}")
+                found.add(f"@pid{self.axis(part)}")
             if not isinstance(part, ast.Name):
                 continue
             found.add(part.id)
