@@ -26,6 +26,7 @@ import json
 import os
 import sys
 
+sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from xform_triton.model import Kernel, is_jit  # noqa: E402
@@ -40,7 +41,7 @@ MEMBERS = (
     "late_reduce", "stream_tile", "one_pass_softmax", "one_pass_variance",
     "sum_to_dot",
     "dot_precision", "cache_hints", "loop_stages", "hoist_load",
-    "launch_warps", "launch_stages", "launch_block",
+    "launch_shape", "launch_warps", "launch_stages", "launch_block",
 )
 
 

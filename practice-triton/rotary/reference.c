@@ -12,16 +12,18 @@ typedef float real;
 WS_KERNEL_BLOCK(64, 1, 1)
 void rotary_reference(WS_GLOBAL const real *x, WS_GLOBAL const real *c,
                       WS_GLOBAL const real *s, WS_GLOBAL real *y, long tokens,
-                      long heads, long half)
+                      long heads, long pairs)
 {
     const long i = (long)ws_block_x() * 64 + ws_thread_x();
-    const long at = i % (2 * half), token = i / (2 * half) / heads;
-    const long angle = token * half + at % half;
+    const long at = i % (2 * pairs), token = i / (2 * pairs) / heads;
+    const long angle = token * pairs + at % pairs;
 
-    if (i >= tokens * heads * 2 * half)
+    if (i >= tokens * heads * 2 * pairs)
         return;
-    if (at < half)
-        y[i] = (real)((double)x[i] * c[angle] - (double)x[i + half] * s[angle]);
+    if (at < pairs)
+        y[i] =
+            (real)((double)x[i] * c[angle] - (double)x[i + pairs] * s[angle]);
     else
-        y[i] = (real)((double)x[i] * c[angle] + (double)x[i - half] * s[angle]);
+        y[i] =
+            (real)((double)x[i] * c[angle] + (double)x[i - pairs] * s[angle]);
 }

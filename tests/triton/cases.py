@@ -22,6 +22,7 @@ APPLIES = {
     "cache_hints": ("rmsnorm", "cross_entropy"),
     "loop_stages": ("row_sum", "argmax"),
     "hoist_load": ("rotary", "bias_residual"),
+    "launch_shape": ("gemm", "softmax"),
     "launch_warps": ("gelu", "attention"),
     "launch_stages": ("gemm", "attention"),
     "launch_block": ("row_sum", "gemv"),
@@ -125,6 +126,12 @@ REFUSES = {
         ("rotary", [("tl.store(y_ptr + at, a", "tl.store(cos_ptr + at, a")], [],
          "may store where this loads from"),
         ("embedding", [], [], "it depends on 'cols'"),
+    ],
+    "launch_shape": [
+        ("gelu", [], [("launches[0].warps", "4 if N > 1000 else 2")],
+         "not two parts of the launch's shape"),
+        ("col_sum", [], [("parameters.BLOCK_M", "[8, 16]")],
+         "not two parts of the launch's shape"),
     ],
     "launch_warps": [
         ("gelu", [], [("launches[0].warps", "4 if N > 1000 else 2")], "is computed"),

@@ -20,7 +20,7 @@ import practice  # noqa: E402
 CHAINS = (
     ("softmax", ("one_pass_softmax", "constant_axis", "even_mask", "launch_block")),
     ("layernorm", ("one_pass_variance", "divisible_args", "even_mask", "cache_hints")),
-    ("gemm", ("split_k", "even_mask", "group_order", "launch_stages")),
+    ("gemm", ("launch_shape", "split_k", "even_mask", "group_order")),
     ("gemm", ("persistent_grid", "even_mask", "cache_hints")),
     ("gemm_relu", ("contiguous_hint", "group_order", "dot_precision", "launch_block")),
     ("gemv", ("stream_tile", "split_k", "loop_stages", "even_mask")),

@@ -18,6 +18,8 @@ class LaunchBlock(Rule):
     holds = ["the length is a number of the kernel file, not computed from a shape",
              "the grid is written with the same number or parameter",
              "where one block must hold an axis, a constraint says so"]
+    args = {"times": {"values": ["1/4", "1/2", "1", "2", "4", "8"], "default": "1",
+                      "about": "what the parameter begins with, by what it was"}}
     deltas = [("waves", 0.25, 4.0), ("time", 0.4, 1.0)]
     gates = ["shapes"]
 
@@ -97,22 +99,32 @@ class LaunchBlock(Rule):
         return found
 
     def edit(self, kernel, site, args, out):
-        name, text, known, now, values = site.data
-        parameter = text
-        if not known:
-            parameter = name
-            if name in (kernel.facts.get("parameters") or {}):
-                parameter = kernel.fresh(name)
-            set_constexpr(kernel, out, name, parameter)
-            for launch in kernel.launches:
-                grid = [re.sub(rf"(?<!\w){text}(?!\w)", parameter, g)
-                        for g in launch.grid]
-                if grid != launch.grid:
-                    out.change(f"launches[{launch.index}].grid", flow(grid))
-        set_parameter(out, parameter, values, now, "elements a block")
-        for words in self.whole(kernel, name):
-            out.change("constraints[+]", flow({
-                "require": f"{words} <= {parameter}", "about": "a block holds it"}))
+        now, values = site.data[3:]
+        up, _, down = args["times"].partition("/")
+        begin = now * int(up) // int(down or 1)
+        if begin not in values:
+            raise Refused(f"{begin} is none of {values}")
+        edit_block(self, kernel, site.data, begin, out)
+
+
+def edit_block(rule, kernel, data, begin, out):
+    """A block's length becomes a parameter that begins with `begin`."""
+    name, text, known, now, values = data
+    parameter = text
+    if not known:
+        parameter = name
+        if name in (kernel.facts.get("parameters") or {}):
+            parameter = kernel.fresh(name)
+        set_constexpr(kernel, out, name, parameter)
+        for launch in kernel.launches:
+            grid = [re.sub(rf"(?<!\w){text}(?!\w)", parameter, g)
+                    for g in launch.grid]
+            if grid != launch.grid:
+                out.change(f"launches[{launch.index}].grid", flow(grid))
+    set_parameter(out, parameter, sorted({*values, begin}), begin, "elements a block")
+    for words in rule.whole(kernel, name):
+        out.change("constraints[+]", flow({
+            "require": f"{words} <= {parameter}", "about": "a block holds it"}))
 
 
 RULE = LaunchBlock()

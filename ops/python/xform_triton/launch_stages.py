@@ -16,6 +16,8 @@ class LaunchStages(Rule):
                 "narrow_mma", "few_warps_shared", "no_tensor", "wait_shared"]
     holds = ["the launch has one fixed number of stages",
              "a loop of the kernel loads what tl.dot multiplies"]
+    args = {"default": {"values": [0, 1, 2, 3, 4, 5], "default": 0,
+                        "about": "what the parameter begins with; 0: what it was"}}
     deltas = [("long_scoreboard", 0.3, 1.0), ("occupancy", 0.5, 1.0),
               ("time", 0.5, 1.0)]
 
@@ -29,7 +31,7 @@ class LaunchStages(Rule):
             yield found
 
     def edit(self, kernel, site, args, out):
-        edit_widened(kernel, site, "stages", out)
+        edit_widened(kernel, site.data, "stages", out, args["default"])
 
 
 RULE = LaunchStages()

@@ -18,8 +18,9 @@ def widen(kernel, launch, key, values, name, about):
     return Refusal(kernel.fn, f"{key} is '{text}', which is computed")
 
 
-def edit_widened(kernel, site, key, out):
-    launch, name, old, values, default, about = site.data
+def edit_widened(kernel, data, key, out, begin=0):
+    launch, name, old, values, default, about = data
+    default = begin or default
     values = sorted(set(values) | {default})
     if old is None:
         name = kernel.fresh(name)
@@ -34,6 +35,8 @@ class LaunchWarps(Rule):
                 "wait_memory", "wait_fixed", "spills", "mostly_dram", "waste",
                 "small_grid", "wait_shared", "dram"]
     holds = ["the launch has one fixed number of warps"]
+    args = {"default": {"values": [0, 1, 2, 4, 8, 16], "default": 0,
+                        "about": "what the parameter begins with; 0: what it was"}}
     deltas = [("occupancy", 0.5, 2.0), ("barrier", 0.2, 1.5), ("time", 0.6, 1.0)]
 
     def sites(self, kernel):
@@ -42,7 +45,7 @@ class LaunchWarps(Rule):
                         "warps a program")
 
     def edit(self, kernel, site, args, out):
-        edit_widened(kernel, site, "warps", out)
+        edit_widened(kernel, site.data, "warps", out, args["default"])
 
 
 RULE = LaunchWarps()
