@@ -34,15 +34,8 @@ from xform_triton.rule import Refusal, Refused, need_launch  # noqa: E402
 from xform_triton.text import Edits, Source, splice  # noqa: E402
 
 MAX_BYTES = 1 << 20
-# In the order in which a reader would try them.
-MEMBERS = (
-    "even_mask", "divisible_args", "constant_axis",
-    "contiguous_hint", "group_order", "split_k", "persistent_grid", "rows_a_program",
-    "late_reduce", "stream_tile", "one_pass_softmax", "one_pass_variance",
-    "sum_to_dot",
-    "dot_precision", "cache_hints", "loop_stages", "hoist_load",
-    "launch_shape", "launch_warps", "launch_stages", "launch_block",
-)
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "xform_triton")
+SHARED = ("__init__", "model", "rule", "text")
 
 
 class Wrong(Exception):
@@ -50,7 +43,10 @@ class Wrong(Exception):
 
 
 def rules():
-    return [importlib.import_module(f"xform_triton.{m}").RULE for m in MEMBERS]
+    """The members: every file of the folder but what they share."""
+    names = sorted(f[:-3] for f in os.listdir(FOLDER) if f.endswith(".py"))
+    return [importlib.import_module(f"xform_triton.{n}").RULE for n in names
+            if n not in SHARED]
 
 
 def parse(text):

@@ -19,6 +19,7 @@ APPLIES = {
     "one_pass_variance": ("layernorm", "row_zscore"),
     "sum_to_dot": ("batched_gemm", "head_scores"),
     "dot_precision": ("gemm_relu", "attention"),
+    "reciprocal": ("softmax", "row_zscore"),
     "cache_hints": ("rmsnorm", "cross_entropy"),
     "loop_stages": ("row_sum", "argmax"),
     "hoist_load": ("rotary", "bias_residual"),
@@ -111,6 +112,12 @@ REFUSES = {
     "dot_precision": [
         ("gemm", [], [], "the operands are float16"),
         ("gemm_relu", [(', input_precision="ieee"', "")], [], "takes tf32 already"),
+    ],
+    "reciprocal": [
+        ("softmax", [("        y = tl.exp", "        total = total + 0.0\n        y = tl.exp")],
+         [], "the loop changes 'total'"),
+        ("row_zscore", [("/ dev,", "/ n,")], [], "not one number of floating point"),
+        ("softmax", [("/ total", "/ (total + 0.0)")], [], "the divisor is not a name"),
     ],
     "cache_hints": [
         ("gemm", [], [], "read it, too"),

@@ -9,11 +9,12 @@ for dir in practice-triton/*/; do
     done
     cp -r "$dir" "$tmp/$name" && rm -rf "$tmp/$name"/kernels/*.triton
     check "$name: the table has it" grep -q "^| \[$name\]($name) |" practice-triton/README.md
-    # What cannot be known without a compiler is the last thing that is asked for.
+    expect "$name: the kernel file loads" 2 "$ws" space "$tmp/$name/kernels/$name.yaml"
+    check "$name: only the compiled files are missing" err_has "kernel '$name' is not compiled"
     for w in workloads workloads-gpu; do
         sed -i "s/^workloads: .*/workloads: $w.yaml/" "$tmp/$name/op.yaml"
-        expect "$name: all of it loads, with $w" 2 "$ws" space "$tmp/$name/kernels/$name.yaml"
-        check "$name: only the compiled files are missing" err_has "kernel '$name' is not compiled"
+        expect "$name: the op loads, with $w" 2 "$ws" space "$tmp/$name/op.yaml"
+        check "$name: and lacks nothing but kernels" err_has "the specification has no kernels"
     done
 done
 check "there are folders" [ -n "${name:-}" ]

@@ -443,6 +443,8 @@ class Kernel:
         again = lambda n: self.kind(n, depth + 1)
         if isinstance(node, ast.Constant):
             return {float: "float", int: "int", bool: "int"}.get(type(node.value))
+        if isinstance(node, ast.Name) and node.id not in self.assigned:
+            return self.kind_of_parameter(node.id)
         if isinstance(node, ast.Name):
             values = self.values_of(node)
             found = {again(v) for v in values}
@@ -477,6 +479,17 @@ class Kernel:
         if name in ("maximum", "minimum", "fma"):
             return wider([again(n) for n in node.args])
         return again(node.args[0]) if name and node.args else None
+
+    def kind_of_parameter(self, name):
+        """Of a number that launches pass; 'int' for a constant."""
+        if name in self.constexpr:
+            return "int"
+        found = set()
+        for launch in self.launches:
+            arg = launch.args[launch.arg[name]] if name in launch.arg else None
+            types = [k for k in arg if k != "divisible"] if isinstance(arg, dict) else []
+            found |= {kind_of_dtype(t) for t in types}
+        return found.pop() if len(found) == 1 else None
 
     def values_of(self, node):
         """What a name may have been given, whatever way was taken."""
