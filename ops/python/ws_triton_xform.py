@@ -123,6 +123,8 @@ def found_by(rule, kernel):
     """Everything that a rule says of a kernel; a Refused from deep inside is a
     refusal of the whole."""
     out = []
+    if not kernel.tl:
+        return [Refusal(kernel.fn, "the source has no name for triton.language")]
     try:
         for found in rule.sites(kernel):
             out.append(found)

@@ -19,7 +19,7 @@ class ContiguousHint(Rule):
 
     def sites(self, kernel):
         need_launch(kernel)
-        for node in ast.walk(kernel.fn):
+        for node in kernel.nodes:
             if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mod):
                 continue
             if not any(kernel.call(n, "arange") for n in self.parts(kernel, node.left)):

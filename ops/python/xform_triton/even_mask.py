@@ -158,32 +158,34 @@ def runs_of(kernel, calls):
     return runs
 
 
+def mask_cuts(kernel, call):
+    """(start, end) of the mask and what stands for masked lanes, commas included."""
+    spans, cuts = kernel.source.arguments(call), []
+    first = 1 if kernel.call(call) == "load" else 2
+    for i, (node, start, end) in enumerate(spans):
+        name = node.arg if isinstance(node, ast.keyword) else None
+        if name in ("mask", "other") or name is None and i >= first and i <= first + 1:
+            if i:
+                cuts.append((spans[i - 1][2], end))
+            elif len(spans) > 1:
+                cuts.append((start, spans[1][1]))
+    return cuts
+
+
 def unmasked(kernel, run, calls):
     """The lines of statements without their masks."""
     source = kernel.source
     first, last = source.start(run[0]), source.end(run[-1])
     out, at = [], first
-    for c in calls:
-        if not first <= source.start(c) < last:
-            continue
-        new = keyword_free(kernel, c)
-        out += [source.between(at, source.start(c)), new]
-        at = source.end(c)
+    for start, end in sorted(c for call in calls for c in mask_cuts(kernel, call)):
+        if first <= start < last:
+            out.append(source.between(at, start))
+            at = end
     text = "".join(out) + source.between(at, last)
     pad = source.indent(run[0])
     lines = [line[len(pad):] if line.startswith(pad) else line
-             for line in text.split("\n")]
+             for line in text.replace("\r\n", "\n").split("\n")]
     return [line for line in lines if not line.strip().startswith("#")]
-
-
-def keyword_free(kernel, call):
-    """A load or store without mask and other, by place or by name."""
-    source = kernel.source
-    n = 1 if kernel.call(call) == "load" else 2
-    kept = [source.of(a) for a in call.args[:n]]
-    kept += [f"{k.arg}={source.of(k.value)}" for k in call.keywords
-             if k.arg not in ("mask", "other")]
-    return f"{source.of(call.func)}({', '.join(kept)})"
 
 
 class EvenMask(Rule):
@@ -256,8 +258,9 @@ class EvenMask(Rule):
             lines = unmasked(kernel, run, calls)
             if always:
                 for c in calls:
-                    if kernel.statement(c) in run:
-                        out.replace(c, keyword_free(kernel, c))
+                    for start, end in mask_cuts(kernel, c):
+                        if kernel.statement(c) in run:
+                            out.cut(start, end)
                 continue
             out.before(run[0], f"if {name}:", *("    " + n for n in lines), "else:")
             out.indent_lines(run[0].lineno, run[-1].end_lineno)

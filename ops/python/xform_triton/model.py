@@ -86,6 +86,7 @@ class Kernel:
         for node in ast.walk(fn):
             for child in ast.iter_child_nodes(node):
                 self.parent[child] = node
+        self.nodes = [n for s in fn.body for n in ast.walk(s)]
         self.read_names()
         self.launches = [
             Launch(i, tree, [(n, c) for n, c, _ in self.params], facts)
@@ -108,7 +109,7 @@ class Kernel:
 
     def read_names(self):
         self.assigned, self.index = {}, {}
-        for node in ast.walk(self.fn):
+        for node in self.nodes:
             targets = []
             if isinstance(node, ast.Assign):
                 targets = node.targets
@@ -121,7 +122,7 @@ class Kernel:
                     if isinstance(name, ast.Name):
                         self.assigned.setdefault(name.id, []).append(node)
         self.uses = {}
-        for node in ast.walk(self.fn):
+        for node in self.nodes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 self.uses.setdefault(node.id, []).append(node)
         self.module_names = {
@@ -219,7 +220,8 @@ class Kernel:
         return None
 
     def calls(self, *names, within=None):
-        found = [n for n in ast.walk(within or self.fn) if self.call(n, *names)]
+        nodes = self.nodes if within is None else ast.walk(within)
+        found = [n for n in nodes if self.call(n, *names)]
         return sorted(found, key=lambda n: (n.lineno, n.col_offset))
 
     def argument(self, call, position, name):
@@ -258,7 +260,7 @@ class Kernel:
         return []
 
     def all_loops(self):
-        found = [n for n in ast.walk(self.fn) if isinstance(n, ast.For)]
+        found = [n for n in self.nodes if isinstance(n, ast.For)]
         return sorted(found, key=lambda n: n.lineno)
 
     def span(self, loop):
@@ -345,7 +347,7 @@ class Kernel:
     def find_atom(self, atom):
         """The call or loop that an atom 'arange@...' or 'loop@...' names."""
         place = atom.partition("@")[2]
-        for node in ast.walk(self.fn):
+        for node in self.nodes:
             if atom.startswith("arange") and self.call(node, "arange"):
                 if place == f"{node.lineno}:{node.col_offset}":
                     return node

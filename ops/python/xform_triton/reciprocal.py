@@ -15,7 +15,7 @@ class Reciprocal(Rule):
     rounding = True
 
     def sites(self, kernel):
-        for node in ast.walk(kernel.fn):
+        for node in kernel.nodes:
             if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div):
                 continue
             loops = kernel.loops(node)

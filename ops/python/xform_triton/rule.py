@@ -86,12 +86,12 @@ def set_keyword(kernel, out, call, text):
     """Adds `name=value` as a call's last argument, in a line of its own where the
     line would get long."""
     source = kernel.source
-    last = max(call.args + [k.value for k in call.keywords], key=source.end)
-    if len(source.line_text(last.end_lineno)) + len(text) + 2 > 88:
-        pad = " " * call.args[0].col_offset
-        out.insert(source.end(last), f",\n{pad}{text}")
+    node, _, end = source.arguments(call)[-1]
+    if len(source.line_text(node.end_lineno)) + len(text) + 2 > 88:
+        pad = " " * call.args[0].col_offset if call.args else "    "
+        out.insert(end, f",\n{pad}{text}")
     else:
-        out.insert(source.end(last), ", " + text)
+        out.insert(end, ", " + text)
 
 
 def is_called(kernel):

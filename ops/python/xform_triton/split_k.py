@@ -278,11 +278,19 @@ class SplitK(Rule):
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
                 left = kernel.base(node.left)
                 if left == base:
-                    return f"{text(node.left, depth + 1)} + {source.of(node.right)}"
-                return f"{source.of(node.left)} + {text(node.right, depth + 1)}"
+                    return f"{text(node.left, depth + 1)} + {self.term(kernel, node.right)}"
+                return f"{self.term(kernel, node.left)} + {text(node.right, depth + 1)}"
             raise Refused("the store's address is not a sum")
 
         return text(store.args[0])
+
+    def term(self, kernel, node):
+        """The text of one side of a sum."""
+        text = " ".join(kernel.source.of(node).split())
+        low = isinstance(node, (ast.IfExp, ast.Compare, ast.BoolOp, ast.Lambda)) or (
+            isinstance(node, ast.BinOp) and isinstance(
+                node.op, (ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)))
+        return f"({text})" if low else text
 
     def edit_launches(self, kernel, out, merge, tensor, size, parts, axis, default):
         launch = kernel.launches[0]

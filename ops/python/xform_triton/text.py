@@ -56,6 +56,22 @@ class Source:
         head = self.line_text(node.lineno).encode()[: node.col_offset]
         return head.decode() if not head.strip() else None
 
+    def arguments(self, call):
+        """(node, start, end) of a call's arguments in their order, parentheses
+        around them included."""
+        at = self.raw.index(b"(", self.end(call.func)) + 1
+        found = []
+        for node in sorted(call.args + call.keywords, key=self.start):
+            start, end = self.start(node), self.end(node)
+            opened = code_of(self.between(at, start)).count("(")
+            for _ in range(opened):
+                end = self.raw.index(b")", end) + 1
+            if opened:
+                start = self.raw.index(b"(", at)
+            found.append((node, start, end))
+            at = end
+        return found
+
     def alone(self, node):
         """A statement that shares its lines with no other (comments may follow)."""
         if self.indent(node) is None:
@@ -72,6 +88,11 @@ class Source:
                         if isinstance(getattr(node, "value", ""), (str, bytes)):
                             return True
         return False
+
+
+def code_of(text):
+    """A text between two arguments without its comments."""
+    return "\n".join(line.partition("#")[0] for line in text.split("\n"))
 
 
 def splice(raw, edits):
