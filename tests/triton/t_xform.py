@@ -121,6 +121,18 @@ def declared(helper):
         ok(f"{r['name']}: gates", set(r["gates"]) <= known, str(r["gates"]))
 
 
+def documented(helper):
+    """The page names every transformation, and its example is the file."""
+    with open(os.path.join(practice.ROOT, "docs/triton-changes.md"), encoding="utf-8") as f:
+        page = f.read()
+    for r in helper.ask(command="list")["rules"]:
+        ok(f"{r['name']} is described", f"`{r['name']}`" in page)
+    example = page.split("```python\n")[1].split("```")[0]
+    file = os.path.join(practice.ROOT, "ops/python/xform_triton/reciprocal.py")
+    with open(file, encoding="utf-8") as f:
+        ok("the page's example is the file", f.read() == example)
+
+
 def bytes_count(helper):
     """Characters of more than a byte, other ends of lines, a file without an end."""
     source, facts = practice.load("row_sum")
@@ -183,6 +195,7 @@ def main():
     for rule, kinds in cases.REFUSES.items():
         for case in kinds:
             refuses(helper, rule, *case)
+    documented(helper)
     bytes_count(helper)
     wrong(helper)
     ok("it ends with its input", helper.close() == 0)

@@ -125,16 +125,17 @@ class Kernel:
         for node in self.nodes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 self.uses.setdefault(node.id, []).append(node)
-        self.module_names = {
-            n.id for n in ast.walk(self.source.tree) if isinstance(n, ast.Name)
-        } | {n.arg for n in ast.walk(self.source.tree) if isinstance(n, ast.arg)} | {
-            n.name for n in ast.walk(self.source.tree)
-            if isinstance(n, (ast.FunctionDef, ast.ClassDef))
-        }
+
+    def names_of_module(self):
+        nodes = list(ast.walk(self.source.tree))
+        return ({n.id for n in nodes if isinstance(n, ast.Name)}
+                | {n.arg for n in nodes if isinstance(n, ast.arg)}
+                | {n.name for n in nodes
+                   if isinstance(n, (ast.FunctionDef, ast.ClassDef))})
 
     def fresh(self, *names):
         """The first of the names, or one like it, that means nothing yet."""
-        taken = self.module_names | set(self.facts.get("parameters", {}))
+        taken = self.names_of_module() | set(self.facts.get("parameters", {}))
         for kind in ("axes", "constants", "inputs", "outputs", "inouts", "scratch"):
             taken |= set(self.facts.get(kind, {}) or {})
         for name in names:
