@@ -147,6 +147,19 @@ def bytes_count(helper):
             ok(f"{name}: {rule}", good and "größer" in got["source"], got.get("error"))
 
 
+def doubling(helper):
+    """Values that are used twice, sixty times over: an answer that is not kept
+    would take 2^60 steps."""
+    source, facts = practice.load("gelu")
+    chain = "".join(f"    {v}{i} = {v}{i - 1} * {v}{i - 1} + {v}{i - 1}\n"
+                    for v in "xk" for i in range(1, 60))
+    source = source.replace("    y = ", "    x0 = x\n    k0 = n\n" + chain + "    y = ")
+    source += ("    for q in range(k59):\n"
+               "        tl.store(y_ptr + k59, tl.sum(x59, axis=0) / x59, mask=k59 < n)\n")
+    got = helper.ask(command="find", source=source, facts=facts)
+    ok("a chain that doubles", "sites" in got, got.get("error"))
+
+
 def wrong(helper):
     source, facts = practice.load("softmax")
     site = asked(helper, "loop_stages", source, facts)[0][0]
@@ -196,6 +209,7 @@ def main():
         for case in kinds:
             refuses(helper, rule, *case)
     documented(helper)
+    doubling(helper)
     bytes_count(helper)
     wrong(helper)
     ok("it ends with its input", helper.close() == 0)

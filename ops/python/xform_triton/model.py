@@ -10,6 +10,7 @@ The kernel file's words for a parameter come from the launches; where launches o
 one function differ in what is asked, the answer is None: not known.
 """
 import ast
+import hashlib
 import re
 
 REDUCTIONS = ("sum", "max", "min", "argmax", "argmin", "reduce", "xor_sum")
@@ -76,10 +77,23 @@ class Launch:
         return None
 
 
+def kept(method):
+    """Of an expression asked for again the answer is kept: values that are used
+    twice in a chain of assignments would be looked at a power of two times."""
+
+    def ask(self, node, *more):
+        key = (method.__name__, node)
+        if key not in self.memo:
+            self.memo[key] = method(self, node, *more)
+        return self.memo[key]
+
+    return ask
+
+
 class Kernel:
     def __init__(self, source, fn, facts):
         self.source, self.fn, self.facts = source, fn, facts
-        self.name = fn.name
+        self.name, self.memo = fn.name, {}
         self.tl = language_names(source.tree)
         self.read_params()
         self.parent = {}
@@ -286,6 +300,7 @@ class Kernel:
 
     # ---- whole numbers -----------------------------------------------------
 
+    @kept
     def linear(self, node, depth=0):
         """A sum of products: {(atoms, sorted): factor}."""
         node = self.resolve(node)
@@ -301,8 +316,9 @@ class Kernel:
                 return add(again(node.left), again(node.right))
             if isinstance(node.op, ast.Sub):
                 return add(again(node.left), again(node.right), -1)
-            if isinstance(node.op, ast.Mult):
-                return times(again(node.left), again(node.right))
+            left, right = again(node.left), again(node.right)
+            if isinstance(node.op, ast.Mult) and len(left) * len(right) <= 64:
+                return times(left, right)
         if isinstance(node, ast.Subscript):
             return again(node.value)
         if self.call(node, *VIEWS) and node.args:
@@ -327,6 +343,7 @@ class Kernel:
             return f"arange@{node.lineno}:{node.col_offset}"
         return "expr:" + self.canonical(node)
 
+    @kept
     def canonical(self, node, depth=0):
         """A text that is the same for expressions of the same value."""
         node = self.resolve(node) if depth < 40 else node
@@ -343,7 +360,10 @@ class Kernel:
                 kind += ":" + (of if isinstance(of, str) else type(of).__name__)
         if isinstance(node, ast.Compare):
             kind += ":" + ",".join(type(o).__name__ for o in node.ops)
-        return f"{kind}({','.join(parts)})"
+        text = f"{kind}({','.join(parts)})"
+        if len(text) > 200:  # it would double with every use
+            text = hashlib.sha256(text.encode()).hexdigest()
+        return text
 
     def find_atom(self, atom):
         """The call or loop that an atom 'arange@...' or 'loop@...' names."""
@@ -366,7 +386,7 @@ class Kernel:
 
     def words_in(self, node, launch, depth=0):
         node = self.resolve(node)
-        again = lambda n: self.words_in(n, launch, depth + 1) if depth < 40 else None
+        again = lambda n: self.words_in(n, launch, depth + 1) if depth < 8 else None
         if isinstance(node, ast.Constant) and type(node.value) is int:
             return str(node.value)
         if isinstance(node, ast.Name):
@@ -438,6 +458,7 @@ class Kernel:
         del self.parent[probe]
         return found
 
+    @kept
     def kind(self, node, depth=0):
         """What a value is made of: 'float' (32 bits or fewer), 'double', 'int',
         or None if not known."""
@@ -590,6 +611,7 @@ class Kernel:
 
     # ---- shapes ----------------------------------------------------------------
 
+    @kept
     def shape(self, node, depth=0):
         """The lengths of a block, as texts of the source; () of a number; None
         if not known."""
