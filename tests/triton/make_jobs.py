@@ -29,6 +29,9 @@ CHAINS = (
     ("rmsnorm", ("late_reduce", "even_mask", "rows_a_program")),
     ("batched_gemm", ("sum_to_dot", "even_mask", "persistent_grid")),
 )
+# Ten rows of tiles: more than a group, more than stand-ins for units.
+EXTRA = {name: [{"name": "tiles", "M": 600, "N": 330, "K": 40}]
+         for name in ("gemm", "gemm_relu")}
 
 
 def read(name, *path):
@@ -83,7 +86,8 @@ class Result:
     def job(self):
         return {"name": " ".join([self.kernel, *self.steps]), "function": self.kernel,
                 "op": read(self.kernel, "op.yaml"),
-                "workloads": read(self.kernel, "workloads.yaml")[:2],
+                "workloads": read(self.kernel, "workloads.yaml")[:2]
+                + EXTRA.get(self.kernel, []),
                 "sides": [{"source": self.source, "tree": self.tree}]}
 
 
