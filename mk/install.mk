@@ -6,7 +6,7 @@ DEPS_BUILD = gcc make pkg-config libc6-dev libfyaml-dev libjansson-dev \
 DEPS_RUN = ocl-icd-libopencl1 pocl-opencl-icd
 DEPS_TEST = libcmocka-dev clang clang-format libclang-rt-14-dev valgrind \
     g++ opencl-headers python3 python3-venv python3-numpy python3-torch \
-    sqlite3 procps file openssl libclang1-19
+    python3-yaml sqlite3 procps file openssl libclang1-19
 
 APT = DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 \
     install -y --no-install-recommends

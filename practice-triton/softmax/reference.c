@@ -1,0 +1,31 @@
+/*
+ * reference.c: softmax of a row, a thread a row.
+ */
+#include "ws_dialect.h"
+
+#if T_IS_FLOAT64
+typedef double real;
+#else
+typedef float real;
+#endif
+
+WS_KERNEL_BLOCK(64, 1, 1)
+void softmax_reference(WS_GLOBAL const real *x, WS_GLOBAL real *y, long m,
+                       long n)
+{
+    const long i = (long)ws_block_x() * 64 + ws_thread_x();
+    double top, sum = 0;
+
+    if (i >= m)
+        return;
+    x += i * n;
+    y += i * n;
+    top = x[0];
+    for (long k = 1; k < n; k++)
+        if (x[k] > top)
+            top = x[k];
+    for (long k = 0; k < n; k++)
+        sum += exp((double)x[k] - top);
+    for (long k = 0; k < n; k++)
+        y[k] = (real)(exp((double)x[k] - top) / sum);
+}
