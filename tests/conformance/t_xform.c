@@ -250,6 +250,8 @@ static void run_case(const char *dir, const char *folder)
     refused = read_text(c.dir, "refused");
     nothing = read_text(c.dir, "nothing");
     if (nothing) {
+        for (size_t i = 0; i < c.sites.n; i++)
+            print_error("%s: %s\n", c.dir, c.sites.site[i].words);
         assert_int_equal(c.sites.n, 0);
     } else if (refused) {
         refused[strcspn(refused, "\n")] = '\0';
