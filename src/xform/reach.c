@@ -189,6 +189,22 @@ static bool is_followed(const struct ws__ast *t, int32_t ref)
     return false;
 }
 
+/* Can what a pointer leads to be written through some pointer? */
+static bool is_writable(const struct ws__xform_in *in, int32_t pointer)
+{
+    const struct ws__ast *t = in->ast;
+    int32_t root = ws__loop_root(in, pointer);
+
+    if (!t->node[pointer].type.is_const || root < 0)
+        return true;
+    for (int32_t c = t->node[in->func].first; c >= 0; c = t->node[c].next)
+        if (t->node[c].kind == WS__AST_PARAM &&
+            ws__loop_is_pointer(&t->node[c]) && !t->node[c].type.is_const &&
+            first_of(in, c) == root)
+            return true;
+    return false;
+}
+
 int32_t ws__loop_stray(const struct ws__xform_in *in, int32_t root)
 {
     const struct ws__ast *t = in->ast;
@@ -198,8 +214,8 @@ int32_t ws__loop_stray(const struct ws__xform_in *in, int32_t root)
         const struct ws__ast_node *n = &t->node[i];
 
         if (n->kind == WS__AST_REF && n->decl >= 0 &&
-            ws__loop_is_pointer(&t->node[n->decl]) &&
-            !t->node[n->decl].type.is_const && !is_followed(t, i))
+            ws__loop_is_pointer(&t->node[n->decl]) && !is_followed(t, i) &&
+            is_writable(in, n->decl))
             return i;
     }
     return -1;
@@ -258,37 +274,68 @@ int32_t ws__loop_call(const struct ws__ast *t, int32_t root)
     return -1;
 }
 
-static bool by_thread(const struct ws__xform_in *in, int32_t expr, int depth)
+#define MAX_SEEN 64
+
+/* Variables whose values were looked at: each is followed once. */
+struct seen {
+    int32_t decl[MAX_SEEN];
+    size_t n;
+};
+
+/* False: it was seen. */
+static bool see(struct seen *s, int32_t decl)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->decl[i] == decl)
+            return false;
+    s->decl[s->n++] = decl;
+    return true;
+}
+
+static bool by_thread(const struct ws__xform_in *in, int32_t expr,
+                      struct seen *s);
+
+/* Is any value that the variable gets? */
+static bool var_by_thread(const struct ws__xform_in *in, int32_t d,
+                          struct seen *s)
 {
     const struct ws__ast *t = in->ast;
-    int32_t end = ws__ast_after(t, expr), last = ws__ast_after(t, in->body);
+    int32_t end = ws__ast_after(t, in->body);
+
+    if (t->node[d].kind == WS__AST_VAR && ws__ast_child(t, d, 0) >= 0 &&
+        by_thread(in, ws__ast_child(t, d, 0), s))
+        return true;
+    for (int32_t k = in->body; k < end; k++)
+        if (t->node[k].kind == WS__AST_ASSIGN &&
+            ws__ast_refers(t, ws__ast_child(t, k, 0), d) &&
+            by_thread(in, ws__ast_child(t, k, 1), s))
+            return true;
+    return false;
+}
+
+static bool by_thread(const struct ws__xform_in *in, int32_t expr,
+                      struct seen *s)
+{
+    const struct ws__ast *t = in->ast;
+    int32_t end = ws__ast_after(t, expr);
     int dim;
 
-    if (depth > MAX_DEPTH)
-        return true;
     for (int32_t i = expr; i < end; i++) {
         enum ws__ast_launch v = ws__ast_launch_value(t, i, &dim);
-        int32_t d = t->node[i].decl;
+        int32_t d = t->node[i].kind == WS__AST_REF ? t->node[i].decl : -1;
 
-        if (v == WS__AL_THREAD || v == WS__AL_GLOBAL)
+        if (v == WS__AL_THREAD || v == WS__AL_GLOBAL || s->n == MAX_SEEN)
             return true;
-        if (t->node[i].kind != WS__AST_REF || d < 0 ||
-            !ws__ast_below(t, d, in->func))
-            continue;
-        if (t->node[d].kind == WS__AST_VAR && ws__ast_child(t, d, 0) >= 0 &&
-            by_thread(in, ws__ast_child(t, d, 0), depth + 1))
+        if (d >= 0 && ws__ast_below(t, d, in->func) && see(s, d) &&
+            var_by_thread(in, d, s))
             return true;
-        for (int32_t k = in->body; k < last; k++)
-            if (t->node[k].kind == WS__AST_ASSIGN &&
-                !ws__ast_below(t, expr, k) &&
-                ws__ast_refers(t, ws__ast_child(t, k, 0), d) &&
-                by_thread(in, ws__ast_child(t, k, 1), depth + 1))
-                return true;
     }
     return false;
 }
 
 bool ws__loop_by_thread(const struct ws__xform_in *in, int32_t expr)
 {
-    return by_thread(in, expr, 0);
+    struct seen s = {.n = 0};
+
+    return by_thread(in, expr, &s);
 }
