@@ -67,6 +67,8 @@ struct ws__reach {
 /* All below root. At most max; the number there are. */
 size_t ws__loop_reaches(const struct ws__xform_in *in, int32_t root,
                         struct ws__reach *out, size_t max);
+/* Is a variable a pointer (or a parameter that is written as an array)? */
+bool ws__loop_is_pointer(const struct ws__ast_node *decl);
 /* The parameter behind a pointer, or -1. */
 int32_t ws__loop_root(const struct ws__xform_in *in, int32_t pointer);
 /* A use of a pointer below root that could write in ways not seen here: its
