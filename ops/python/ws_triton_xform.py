@@ -30,7 +30,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from xform_triton.model import Kernel, is_jit  # noqa: E402
-from xform_triton.rule import Refusal, Refused, need_launch  # noqa: E402
+from xform_triton.rule import Refusal, Refused  # noqa: E402
 from xform_triton.text import Edits, Source, splice  # noqa: E402
 
 MAX_BYTES = 1 << 20

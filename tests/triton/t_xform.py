@@ -5,7 +5,6 @@ look-alikes that it refuses; what edits leave alone; requests that are wrong.
 --accept writes the golden files anew.
 """
 import difflib
-import json
 import os
 import sys
 

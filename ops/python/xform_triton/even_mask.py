@@ -1,7 +1,7 @@
 """even_mask.py: no masks where blocks fill their axis, the masked code beside."""
 import ast
 
-from .model import add, same_text, squeeze, times
+from .model import add, same_text
 from .rule import RAGGED, Refusal, Refused, Rule, Site
 from .rule import add_parameters, need_launch, set_constexpr
 

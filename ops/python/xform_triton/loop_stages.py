@@ -1,6 +1,4 @@
 """loop_stages.py: loads of a loop without tl.dot are fetched ahead."""
-import ast
-
 from .even_mask import const
 from .rule import SANITIZED, Refusal, Refused, Rule, Site
 from .rule import add_parameters, need_launch, set_constexpr, set_parameter

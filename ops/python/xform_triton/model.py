@@ -647,7 +647,9 @@ class Kernel:
             return again(node.operand)
         if not isinstance(node, ast.Call):
             return None
-        name = self.call(node)
+        return self.shape_of_call(node, self.call(node), again)
+
+    def shape_of_call(self, node, name, again):
         if name is None:
             if isinstance(node.func, ast.Attribute) and node.func.attr == "to":
                 return again(node.func.value)

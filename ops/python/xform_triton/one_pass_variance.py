@@ -6,7 +6,6 @@ difference of two large sums would lose.
 """
 import ast
 
-from .model import mentions
 from .one_pass_softmax import constants_between, extras, movable, move_between
 from .one_pass_softmax import pairs, plain_bodies, same_range
 from .rule import Refusal, Refused, Rule, Site

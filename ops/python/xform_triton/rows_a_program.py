@@ -1,6 +1,4 @@
 """rows_a_program.py: a program makes several rows, one after the other."""
-import ast
-
 from .even_mask import const
 from .persistent_grid import one_dimension, whole_body
 from .rule import RAGGED, Refusal, Refused, Rule, Site
