@@ -57,19 +57,29 @@ int ws__xform_find(struct ws_ctx *ctx, struct ws__arena *a,
                    const struct ws__ast *t, const struct ws__kernel *k,
                    const struct ws__xform_ops *x, struct ws__sites *out)
 {
+    size_t opened = 0;
+
     out->n = 0;
     ws__error_clear(ctx);
     if (t->dialect == WS__DIALECT_CUDA ? !x->cuda : !x->opencl)
         return 0;
     for (size_t i = 0; i < k->nlaunch; i++) {
         struct ws__xform_in in;
+        int rc;
 
         if (seen_before(k, i))
             continue;
-        WS_TRY(ws__xform_open(ctx, a, t, k, i, &in));
+        rc = ws__xform_open(ctx, a, t, k, i, &in);
+        if (rc == WS_ESPEC) /* a template, or in a header: left alone */
+            continue;
+        WS_TRY(rc);
+        opened++;
         WS_TRY(x->find(&in, out));
         WS_TRY(no_memory(ctx));
     }
+    if (!opened)
+        return WS_ESPEC; /* that of the last one */
+    ws__error_clear(ctx);
     return 0;
 }
 
