@@ -38,6 +38,10 @@ printf '__kernel void row_sum(__global const float *x, __global float *y, int m,
 expect "a source that clang does not understand" 2 "$ws" forge "$tmp/row_sum" --kernel row_sum_opencl --explain
 check "names the place" err_has "row_sum.cl:3"
 have_opencl || { echo "# SKIP the rest: no OpenCL device"; finish; }
+if [ -n "${SAN:-}" ]; then # the loop has unit tests; here its wiring is watched
+    expect "a short run" 1 "$ws" forge "$spec" --kernel gemm_naive_opencl --budget 4 --store "$tmp/s.db"
+    finish
+fi
 
 # --- a whole run, killed in the middle -------------------------------------
 printf -- '- {M: 96, N: 128, K: 160}\n- {M: 67, N: 61, K: 45}\n' >"$tmp/shapes.yaml"

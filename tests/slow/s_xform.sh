@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What transformations make of kernels in Triton compiles ahead for a GPU and is
-# right by Triton's interpreter, on the processor: the practice kernels, each
-# transformation on two of them, and chains. `ALL=1`: every place of every kernel
-# (ten minutes).
+# right by Triton's interpreter, on the processor: a third of the practice kernels,
+# of each transformation on two of them, and of chains. `ALL=1`: every place of
+# every kernel (ten minutes).
 . tests/tap.sh
 venv=$PWD/build/venv-triton/bin/python
 "$venv" -c 'import triton' 2>/dev/null || skip_all "no Triton in build/venv-triton: make deps-triton"
