@@ -105,6 +105,7 @@ static json_t *result_json(const struct ws_forge_result *r)
             r->gap_before > 0 ? cli_real(r->gap_before) : json_null());
     cli_put(j, "gap_after",
             r->gap_after > 0 ? cli_real(r->gap_after) : json_null());
+    cli_put(j, "proven_by", cli_text(r->gates));
     cli_put(j, "trials", json_integer((json_int_t)r->trials));
     cli_put(j, "seconds", cli_real(r->seconds));
     cli_put(j, "tokens", json_integer((json_int_t)r->tokens));
@@ -174,6 +175,11 @@ static void print_result(const struct ws_forge_result *r)
            (unsigned long long)r->trials, r->seconds,
            r->end && *r->end ? r->end : "early");
     print_parts(r);
+    if (r->source)
+        printf("proven by %s\n", r->gates && *r->gates
+                                     ? r->gates
+                                     : "nothing "
+                                       "beyond its own workloads");
     if (r->tokens)
         printf("the model used %llu tokens, cost %.4g\n",
                (unsigned long long)r->tokens, r->cost);

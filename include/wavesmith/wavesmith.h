@@ -808,6 +808,7 @@ struct ws_forge_result {
     const char *source, *kernel_file, *patch; /* texts; NULL: the original
                                                  stays */
     const char *written; /* the folder; NULL: nothing was written */
+    const char *gates;   /* what the result was proven by: "values, shapes" */
     uint64_t trials;
     double seconds;
     uint64_t tokens; /* of the model */

@@ -354,6 +354,24 @@ static int put_texts(struct forging *s, struct ws_forge_result *r)
     return keep_taken(s, text, &r->patch);
 }
 
+/* Gates beyond those that every trial has. */
+static int put_gates(struct forging *s, struct ws_forge_result *r)
+{
+    static const enum ws__gate last[] = {WS__GATE_VALUES, WS__GATE_SHAPES,
+                                         WS__GATE_SANITIZER};
+    char text[100] = "";
+
+    for (size_t i = 0; i < WS_COUNT(last) && s->outcome.best_step >= 0; i++)
+        if (s->outcome.passed >> last[i] & 1) {
+            size_t at = strlen(text);
+
+            snprintf(text + at, sizeof(text) - at, "%s%s", at ? ", " : "",
+                     ws__gate_key(last[i]));
+        }
+    r->gates = keep(s, text);
+    return r->gates ? 0 : WS_ENOMEM;
+}
+
 static int put_moves(struct forging *s, struct ws_forge_result *r)
 {
     size_t n = s->outcome.nstep;
@@ -394,6 +412,7 @@ static int put_result(struct forging *s, struct ws_forge_result **out)
     WS_TRY(config_text(s, o->best.kernel, &o->best.config, &r->config));
     WS_TRY(put_rows(s, r));
     WS_TRY(put_moves(s, r));
+    WS_TRY(put_gates(s, r));
     WS_TRY(put_texts(s, r));
     *out = r;
     return r->device ? 0 : WS_ENOMEM;

@@ -144,7 +144,7 @@ struct ws__forge_outcome {
     char *why;
     char *end; /* why it ended, in words */
     uint64_t trials;
-    uint32_t passed; /* gates that the best passed when it was proven */
+    uint32_t passed; /* bit g: the best passed gate g when it was proven */
     int stopped;     /* 0, or WS_ECANCEL, WS_ETIMEOUT...: run again to go on */
 };
 

@@ -74,22 +74,33 @@ static bool same_question(const struct ws__question *a,
            (!a->pair || ws__candidate_eq(&a->b, &b->b));
 }
 
-/* From the record. What does not fit it ends it: from there on all is asked
- * anew, as after a change of what the run does. */
+/* Is it one of those that a run ends with? A run that goes on with a larger
+ * budget has them in the middle of its record. */
+static bool is_conclusion(const struct ws__question *q)
+{
+    return q->effort == WS__CONFIRM && (q->pair || !(q->want & WS__WANT_PROOF));
+}
+
+/* From the record, which must fit: the same run asks the same questions. */
 static int tell_again(struct ws__forging *s, const struct ws__question *q,
                       struct ws__trial t[2], bool *told)
 {
     struct ws__forge_answer *a;
 
     *told = false;
+    while (s->told < s->nanswer && !same_question(&s->answer[s->told].q, q) &&
+           is_conclusion(&s->answer[s->told].q))
+        s->told++;
     if (s->told >= s->nanswer)
         return 0;
     a = &s->answer[s->told];
-    if (!same_question(&a->q, q))
-        return ws__fail(s->f->ctx, WS_ECORRUPT,
-                        "the run on record asked something else: question "
-                        "%llu",
-                        (unsigned long long)q->id);
+    if (!same_question(&a->q, q)) {
+        ws__fail(s->f->ctx, WS_ECORRUPT,
+                 "the run on record asked something else: question %llu",
+                 (unsigned long long)q->id);
+        return ws__hint(s->f->ctx, "begin a new one, with another --seed or "
+                                   "--store");
+    }
     s->told++;
     *told = true;
     for (size_t i = 0; i < a->n; i++)
@@ -328,7 +339,8 @@ int ws__forge_prove(struct ws__forging *s, const struct ws__candidate *c,
         x->end = t[0].verdict == WS__V_OK ? WS__FORGE_KEPT : WS__FORGE_FAILED;
         if (t[0].verdict != WS__V_OK)
             rc = set(s->f->ctx, &x->why, t[0].reason);
-        s->out->passed = 0;
+        if (want & WS__WANT_PROOF) /* the first look at this candidate */
+            s->out->passed = 0;
         for (int g = 0; g < WS__NGATE && t[0].verdict == WS__V_OK; g++)
             if (ws__gate_end(&t[0], (enum ws__gate)g) == WS__GATE_PASSED)
                 s->out->passed |= 1u << g;

@@ -512,6 +512,37 @@ static void resumed(void **state)
     }
 }
 
+/* A run that ended by its budget goes on with a larger one. */
+static void larger_budget(void **state)
+{
+    struct ws__forge_outcome o;
+    unsigned best;
+    char whole[sizeof(w.order)];
+
+    (void)state;
+    assert_int_equal(run(ctx, NULL, true, &o), 0);
+    strcpy(whole, w.order);
+    best = w.made[o.best.kernel];
+    ws__forge_clear(ctx, &o);
+    for (uint64_t budget = 4; budget < 30; budget += 5) {
+        const struct ws__forge_opts small = {.budget_trials = budget};
+        const struct ws__forge_opts more = {.budget_trials = budget + 4};
+        size_t n;
+
+        reset(NULL);
+        assert_int_equal(run(ctx, &small, true, &o), 0);
+        n = w.nrecord;
+        ws__forge_clear(ctx, &o);
+        assert_int_equal(run(ctx, &more, true, &o), 0);
+        ws__forge_clear(ctx, &o);
+        assert_true(w.nrecord >= n);
+        assert_int_equal(run(ctx, NULL, true, &o), 0);
+        assert_string_equal(w.order, whole);
+        assert_int_equal(w.made[o.best.kernel], best);
+        ws__forge_clear(ctx, &o);
+    }
+}
+
 /* A record of something else is told, not followed. */
 static void foreign_record(void **state)
 {
@@ -555,6 +586,7 @@ int main(void)
         cmocka_unit_test_setup(budgets, reset),
         cmocka_unit_test_setup(order, reset),
         cmocka_unit_test_setup(resumed, reset),
+        cmocka_unit_test_setup(larger_budget, reset),
         cmocka_unit_test_setup(foreign_record, reset),
         cmocka_unit_test_setup(memory_is_short, reset),
     };
