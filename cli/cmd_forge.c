@@ -166,8 +166,12 @@ static void print_result(const struct ws_forge_result *r)
         print_range(stdout, w->speedup, w->lo, w->hi);
         printf("\n");
     }
-    printf("over all workloads ");
-    print_range(stdout, r->speedup, r->lo, r->hi);
+    if (r->stopped)
+        printf("so far, not confirmed: %.3fx", r->speedup);
+    else
+        printf("over all workloads ");
+    if (!r->stopped)
+        print_range(stdout, r->speedup, r->lo, r->hi);
     if (r->gap_before > 0)
         printf("; time over the floor %.2f -> %.2f", r->gap_before,
                r->gap_after);
@@ -183,7 +187,7 @@ static void print_result(const struct ws_forge_result *r)
     if (r->tokens)
         printf("the model used %llu tokens, cost %.4g\n",
                (unsigned long long)r->tokens, r->cost);
-    if (!r->source)
+    if (!r->source && !r->stopped)
         printf("nothing was better: the original stays\n");
     if (r->written)
         printf("written to %s\n", r->written);
@@ -287,6 +291,11 @@ static int run(struct cli *c, int argc, char **argv)
     o.model_argv = argv_list.n ? words : NULL;
     o.model_key = getenv("WAVESMITH_API_KEY");
     o.path = getenv("PATH");
+    if (argv_list.n && (!o.proposer || strcmp(o.proposer, "command"))) {
+        ws_spec_free(spec);
+        return cli_usage(c, "add --proposer command",
+                         "--model-command is of the proposer 'command'");
+    }
     o.kernel = kernels.name;
     o.budget_trials = budget.trials;
     o.budget_ns = budget.ns;

@@ -101,6 +101,13 @@ static int open_store(struct forging *s)
     /* What is begun with is a part of what the run is. */
     s->run.spec =
         ws__hash_mix(s->spec->s->hash, &s->f.original, sizeof(s->f.original));
+    s->run.spec =
+        ws__hash_u64(s->run.spec, (uint64_t)(s->o.blind != 0) |
+                                      (uint64_t)(s->o.forgetful != 0) << 1 |
+                                      (uint64_t)(s->o.single != 0) << 2);
+    if (s->o.proposer)
+        s->run.spec =
+            ws__hash_mix(s->run.spec, s->o.proposer, strlen(s->o.proposer));
     s->run.device = id->hash;
     s->run.seed = s->o.seed;
     return 0;
@@ -346,7 +353,7 @@ static int put_texts(struct forging *s, struct ws_forge_result *r)
     if (!r->source)
         return WS_ENOMEM;
     WS_TRY(op_path(s, &op));
-    WS_TRY(ws__spec_kernel_file(p, k, op, &text));
+    WS_TRY(ws__spec_kernel_file(p, k, op, &s->outcome.best.config, &text));
     WS_TRY(keep_taken(s, text, &r->kernel_file));
     WS_TRY(ws__plan_diff(s->ctx,
                          base_name(p->kernel[s->f.original.kernel].source_file),
@@ -387,6 +394,22 @@ static int put_moves(struct forging *s, struct ws_forge_result *r)
     return 0;
 }
 
+/* Why the original is not right, and where. */
+static int put_why(struct forging *s, struct ws_forge_result *r)
+{
+    const struct ws__forge_outcome *o = &s->outcome;
+    struct ws__buf b;
+
+    if (!o->why)
+        return 0;
+    ws__buf_init(&b, s->ctx, 1 << 16);
+    ws__workload_print(&b, s->spec->s->op, &s->spec->s->workload[o->workload]);
+    ws__buf_printf(&b, ": %s", o->why);
+    r->why = b.failed ? NULL : keep(s, b.data);
+    ws__buf_free(&b);
+    return r->why ? 0 : WS_ENOMEM;
+}
+
 static int put_result(struct forging *s, struct ws_forge_result **out)
 {
     const struct ws__forge_outcome *o = &s->outcome;
@@ -397,7 +420,7 @@ static int put_result(struct forging *s, struct ws_forge_result **out)
     r->device = keep(s, ws__measure_device(s->m)->id.device);
     r->kernel = s->spec->s->kernel[o->best.kernel].name;
     r->verdict = ws__verdict_key(o->verdict);
-    r->why = keep(s, o->why);
+    WS_TRY(put_why(s, r));
     r->end = keep(s, o->end);
     r->stopped = o->stopped;
     r->speedup = o->speedup.value;

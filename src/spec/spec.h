@@ -108,10 +108,10 @@ struct ws__change;
 int ws__spec_vary(struct ws__spec *s, size_t of, const char *name,
                   const struct ws__change *change, size_t nchange,
                   const char *text, size_t *out);
-/* The text of a kernel's file, the op named by `op` (NULL: as it was). Freed by
- * ws__free. */
+/* The text of a kernel's file, the op named by `op`, the defaults those of the
+ * config (NULL: as they were). Freed by ws__free. */
 int ws__spec_kernel_file(struct ws__spec *s, size_t kernel, const char *op,
-                         char **out);
+                         const struct ws__config *c, char **out);
 
 /* The self-contained texts that a pack carries for kernel i; *op_text is NULL
  * for a T1 file. Freed by ws__free. */

@@ -257,8 +257,54 @@ static int emit_value(struct ws__buf *b, const struct ws__node *n)
     return ws__node_emit(b, n, NULL);
 }
 
+/* A parameter whose default is what the config has. */
+static void emit_param(struct ws__buf *b, const struct ws__node *n,
+                       const struct ws__param *p, uint16_t at)
+{
+    bool map = n->kind == WS__MAP, first = true;
+
+    ws__buf_puts(b, "{");
+    for (const struct ws__node *m = n->first; map && m; m = m->next) {
+        if (!strcmp(m->key, "default"))
+            continue;
+        ws__buf_printf(b, "%s\"%s\": ", first ? "" : ", ", m->key);
+        emit_value(b, m);
+        first = false;
+    }
+    if (!map) {
+        ws__buf_puts(b, "\"values\": ");
+        emit_value(b, n);
+    }
+    ws__buf_puts(b, ", \"default\": ");
+    ws__value_print(b, &p->value[at]);
+    ws__buf_puts(b, "}");
+}
+
+/* Its number among the kernel's, or -1. */
+static long param_of(const struct ws__kernel *k, const char *name)
+{
+    for (size_t i = 0; i < k->nparam; i++)
+        if (!strcmp(k->param[i].name, name))
+            return (long)i;
+    return -1;
+}
+
+static void emit_deep(struct ws__buf *b, const struct ws__node *n,
+                      const struct ws__kernel *k, const struct ws__config *c)
+{
+    for (const struct ws__node *m = n->first; m; m = m->next) {
+        long p = c && !strcmp(n->key, "parameters") ? param_of(k, m->key) : -1;
+
+        ws__buf_printf(b, "\n  %s: ", m->key);
+        if (p >= 0 && p < c->n)
+            emit_param(b, m, &k->param[p], c->at[p]);
+        else
+            emit_value(b, m);
+    }
+}
+
 int ws__spec_kernel_file(struct ws__spec *s, size_t kernel, const char *op,
-                         char **out)
+                         const struct ws__config *c, char **out)
 {
     const struct ws__node *root = full(s)->kernel_tree[kernel];
     struct ws__buf b;
@@ -275,10 +321,7 @@ int ws__spec_kernel_file(struct ws__spec *s, size_t kernel, const char *op,
             continue;
         ws__buf_printf(&b, "%s:", n->key);
         if (is_deep(n)) {
-            for (const struct ws__node *m = n->first; m; m = m->next) {
-                ws__buf_printf(&b, "\n  %s: ", m->key);
-                emit_value(&b, m);
-            }
+            emit_deep(&b, n, &s->kernel[kernel], c);
         } else if (n->kind == WS__LIST && n->n) {
             for (const struct ws__node *m = n->first; m; m = m->next) {
                 ws__buf_puts(&b, "\n  - ");

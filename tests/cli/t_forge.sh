@@ -67,11 +67,19 @@ check "and ends alike" python3 -c 'import json, sys
 a, b = (json.load(open(f)) for f in sys.argv[1:])
 key = lambda p: ([(m["move"], m["what"], m["end"], m["ratio"]) for m in p["moves"]], p["speedup"], p["source"])
 sys.exit(key(a) != key(b))' "$tmp/first" "$tmp/out"
+expect "with no time left all that is on record is told" 0 "${forge[@]}" --budget 1ms --json
+check "and ends alike" python3 -c 'import json, sys
+a, b = (json.load(open(f)) for f in sys.argv[1:])
+sys.exit((a["speedup"], a["source"]) != (b["speedup"], b["source"]))' "$tmp/first" "$tmp/out"
 check "what was learnt is kept, once" test "$(grep -c '^register_tile ' "$tmp/data/moves.txt")" = 1
 
 # --- what comes out --------------------------------------------------------
 name=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["kernel"])' "$tmp/first")
 check "source, kernel file, patch, moves" test -s "$tmp/new/gemm_naive.cl" -a -s "$tmp/new/$name.yaml" -a -s "$tmp/new/change.patch" -a -s "$tmp/new/moves.txt"
+check "its defaults are the config that was measured" python3 -c 'import json, re, sys
+config = json.load(open(sys.argv[1]))["config"]
+text = open(sys.argv[2]).read()
+sys.exit(not all(re.search(r"^  %s: .*\"default\": %s\}" % tuple(kv.split("=")), text, re.M) for kv in config.split(",")))' "$tmp/first" "$tmp/new/$name.yaml"
 expect "the kernel file is one" 0 "$ws" check "$tmp/new/$name.yaml" --workload M=33,N=70,K=21
 mkdir "$tmp/patched" && cp "$spec/kernels/gemm_naive.cl" "$tmp/patched"
 if command -v patch >/dev/null; then
@@ -130,6 +138,8 @@ cp "$tmp/out" "$tmp/first"
     --store "$tmp/r.db" --proposer replay --endpoint "$tmp/transcript" --json >"$tmp/out" 2>"$tmp/err"
 check "what a transcript does not have ends the asking, not the run" err_has "the model is asked no more"
 check "which goes on with the transformations" json 'len(moves) > 0'
+expect "a program for no proposer" 2 "$ws" forge "$tmp/row_sum" --kernel row_sum_opencl --model-command "$tmp/agent"
+check "says what is missing" err_has "--proposer command"
 expect "a proposer that is none" 2 "$ws" forge "$tmp/row_sum" --kernel row_sum_opencl --proposer oracle
 expect "a program that is none" 2 "$ws" forge "$tmp/row_sum" --kernel row_sum_opencl --proposer command --model-command "$tmp/none"
 finish

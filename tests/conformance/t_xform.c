@@ -227,7 +227,7 @@ static void apply_first(struct a_case *c, const struct ws__xform_ops *x)
     OK(ws__xform_apply(ctx, &c->a, &c->t, &c->s->kernel[0], x, s, &text, w));
     OK(ws__spec_vary(c->s, 0, "after", w->change, w->nchange, text, &k));
     OK(parse(&c->a, &c->s->kernel[k], text, &after));
-    OK(ws__spec_kernel_file(c->s, k, NULL, &yaml));
+    OK(ws__spec_kernel_file(c->s, k, NULL, NULL, &yaml));
     compare(c, cuda ? "after.cu" : "after.cl", text);
     compare(c, "after.yaml", yaml);
     compile_cuda(c, k);
@@ -461,6 +461,11 @@ static void declarations(void **state)
         }
         assert_ptr_equal(ws__xform_lookup(x->name), x);
         /* Proven on two kernels, refusing two that look alike. */
+        if (count(x->name, false) < 2 || count(x->name, true) < 2)
+            print_error("'%s' has %d cases that apply and %d that are refused "
+                        "in tests/data/xform/%s-*; two of each are wanted\n",
+                        x->name, count(x->name, false), count(x->name, true),
+                        x->name);
         assert_true(count(x->name, false) >= 2);
         assert_true(count(x->name, true) >= 2);
     }

@@ -172,19 +172,29 @@ static struct ws__forge_step *new_step(struct ws__forging *s,
     x->before = b->step;
     x->expected = expected;
     x->bound = b->diagnosed ? b->diagnosis.bound : WS__BOUND_UNKNOWN;
-    x->end = WS__FORGE_FAILED;
+    x->end = WS__FORGE_TRY; /* until it ends */
     return x;
 }
 
-/* The config of the parent, new parameters at their default. */
+/* The config of the parent by names and values; what is new, or has another
+ * default now, is at its default. */
 static void inherit(const struct ws__forging *s, const struct ws__forge_base *b,
                     struct ws__candidate *c)
 {
     const struct ws__kernel *k = &s->f->kernel[c->kernel];
+    const struct ws__kernel *old = &s->f->kernel[b->c.kernel];
 
     ws__config_default(k, &c->config);
-    for (size_t i = 0; i < b->c.config.n && i < c->config.n; i++)
-        c->config.at[i] = b->c.config.at[i];
+    for (size_t i = 0; i < b->c.config.n && i < c->config.n; i++) {
+        const struct ws__param *p = &k->param[i], *q = &old->param[i];
+
+        if (!p->name || !q->name || strcmp(p->name, q->name) ||
+            !ws__value_eq(&p->value[p->dflt], &q->value[q->dflt]))
+            continue;
+        for (size_t v = 0; v < p->nvalue; v++)
+            if (ws__value_eq(&p->value[v], &q->value[b->c.config.at[i]]))
+                c->config.at[i] = (uint16_t)v;
+    }
 }
 
 /* Other values of the parameters that the move brought, one after the other:
@@ -245,6 +255,7 @@ static int decide(struct ws__forging *s, struct ws__forge_step *x,
     if (race.why)
         WS_TRY(say(s->f->ctx, &x->why, race.why));
     ws__free(s->f->ctx, race.why);
+    x->end = WS__FORGE_FAILED;
     if (race.verdict != WS__V_OK)
         return 0;
     x->end = race.all.value >= PREPARES ? WS__FORGE_PREPARES : WS__FORGE_BACK;
@@ -288,6 +299,7 @@ static int try_move(struct ws__forging *s, struct ws__forge_base *b, size_t at,
     rc = s->f->shop.make(s->f->shop.self, b->c.kernel, m, &c.kernel, why);
     WS_TRY(rc);
     if (!rc) {
+        x->end = WS__FORGE_FAILED;
         WS_TRY(say(s->f->ctx, &x->why, why));
         end_round(s, x);
         return 0;
@@ -372,6 +384,8 @@ static const char *spent(const struct ws__forging *s)
         return "the best is at the floor: nothing is left to win";
     if (o->budget_trials && s->out->trials >= o->budget_trials)
         return "the budget of trials is spent";
+    if (ws__forge_on_record(s)) /* an earlier process had the time for it */
+        return NULL;
     if (o->budget_ns &&
         ws__now_ns() - s->started_ns + s->before_ns >= o->budget_ns)
         return "the time is spent";
@@ -532,6 +546,8 @@ int ws__forge_run(struct ws__forge *f, struct ws__forge_outcome *out)
         rc = ws__forge_learn(&s);
     if (rc == WS_ECANCEL || rc == WS_ETIMEOUT || rc == WS_EFULL) {
         out->stopped = rc;
+        out->speedup = (struct ws__ratio){s.speedup, 0, 0};
+        out->gap_after = s.base.gap;
         rc = 0;
     }
     e.why = out->end;

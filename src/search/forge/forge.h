@@ -138,9 +138,11 @@ struct ws__forge_outcome {
     struct ws__forge_step *step;
     size_t nstep;
     struct ws__forge_row *row; /* one a workload */
-    struct ws__ratio speedup;  /* geometric over the workloads */
+    struct ws__ratio speedup;  /* geometric over the workloads; lo, hi 0: of a
+                                  run that was stopped, not confirmed */
     double gap_before, gap_after;
-    enum ws__verdict verdict; /* of the original */
+    enum ws__verdict verdict; /* of the original, on `workload` if not ok */
+    uint32_t workload;
     char *why;
     char *end; /* why it ended, in words */
     uint64_t trials;

@@ -81,6 +81,14 @@ static bool is_conclusion(const struct ws__question *q)
     return q->effort == WS__CONFIRM && (q->pair || !(q->want & WS__WANT_PROOF));
 }
 
+bool ws__forge_on_record(const struct ws__forging *s)
+{
+    for (size_t i = s->told; i < s->nanswer; i++)
+        if (!is_conclusion(&s->answer[i].q))
+            return true;
+    return false;
+}
+
 /* From the record, which must fit: the same run asks the same questions. */
 static int tell_again(struct ws__forging *s, const struct ws__question *q,
                       struct ws__trial t[2], bool *told)
@@ -196,6 +204,7 @@ int ws__forge_first(struct ws__forging *s)
         rc = ask(s, &q, t);
         if (rc >= 0) {
             o->verdict = t[0].verdict;
+            o->workload = (uint32_t)w;
             o->row[w].original_ns = o->row[w].best_ns =
                 ws__forge_time(s, &t[0]);
             o->row[w].speedup = (struct ws__ratio){1, 1, 1};
@@ -224,10 +233,12 @@ int ws__forge_try(struct ws__forging *s, const struct ws__candidate *c,
         x->verdict = t[0].verdict;
         x->trial[0] = t[0].id;
         *ns = ws__forge_time(s, &t[0]);
-        if (t[0].verdict != WS__V_OK)
+        if (t[0].verdict != WS__V_OK) {
+            x->end = WS__FORGE_FAILED;
             rc = set(s->f->ctx, &x->why, t[0].reason);
-        else
+        } else {
             same = rc = seen_before(s, c, &t[0]);
+        }
     }
     if (rc >= 0 && same) {
         x->end = WS__FORGE_SAME;

@@ -57,6 +57,8 @@ struct ws__forge_race {
 int ws__forge_open(struct ws__forging *s); /* the journal's answers */
 void ws__forge_close(struct ws__forging *s, int *rc);
 void ws__forge_forget(struct ws__forging *s);
+/* Is there more on record that rounds asked? */
+bool ws__forge_on_record(const struct ws__forging *s);
 /* The original: verdict and time of every workload; `last` is the first's. */
 int ws__forge_first(struct ws__forging *s);
 /* Compiles and judges on the first workload: verdict, why, *ns. SAME: what
