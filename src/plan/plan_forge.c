@@ -146,6 +146,15 @@ static int choose(struct forging *s)
     return ws__hint(s->ctx, "name another one: --kernel NAME");
 }
 
+/* What cannot be written is better known before hours of work. */
+static int check_out(struct forging *s)
+{
+    if (!s->o.out)
+        return 0;
+    WS_TRY(ws__fs_mkdirs(s->ctx, s->o.out));
+    return ws__fs_can_create(s->ctx, s->o.out);
+}
+
 static int need_workloads(struct forging *s)
 {
     if (s->spec->s->nworkload)
@@ -561,6 +570,7 @@ int ws_forge(struct ws_spec *spec, const struct ws_forge_opts *opts,
         WS_TRY_DONE(explain(s, out));
         goto done;
     }
+    WS_TRY_DONE(check_out(s));
     WS_TRY_DONE(open_device(s));
     WS_TRY_DONE(choose(s));
     WS_TRY_DONE(open_store(s));

@@ -145,13 +145,28 @@ static bool is_its_fault(struct ws_ctx *ctx, int rc, char why[512])
     return true;
 }
 
+/* A kernel that asks for other shapes than before does another thing. */
+static int same_shapes(struct ws__workshop *s, uint32_t of, size_t made)
+{
+    const struct ws__kernel *k = s->spec->s->kernel;
+
+    for (size_t i = k[of].nconstraint; i < k[made].nconstraint; i++)
+        if (k[made].constraint[i].needs_axes && !k[made].constraint[i].prune)
+            return ws__fail(s->spec->ctx, WS_ESPEC,
+                            "the constraint '%s' asks for shapes: the kernel "
+                            "must stay right for all that the old one took",
+                            k[made].constraint[i].expr->text);
+    return k[made].nconstraint < k[of].nconstraint
+               ? ws__fail(s->spec->ctx, WS_ESPEC,
+                          "constraints of the kernel may not be taken away")
+               : 0;
+}
+
 static int use_reply(struct ws__workshop *s, uint32_t kernel, const char *reply,
                      uint32_t *out)
 {
-    static const char *const roots[] = {"parameters",      "constraints",
-                                        "launches",        "scratch",
-                                        "specialize",      "ranges",
-                                        "order_dependent", NULL};
+    static const char *const roots[] = {"parameters", "constraints", "launches",
+                                        "scratch",    "specialize",  NULL};
     struct ws__change change[WS__LLM_CHANGES_MAX];
     struct ws__llm_proposal *p = NULL;
     const char *source, *text;
@@ -168,6 +183,8 @@ static int use_reply(struct ws__workshop *s, uint32_t kernel, const char *reply,
                   : WS_ENOMEM;
     }
     ws__llm_proposal_free(p);
+    if (rc >= 0)
+        rc = same_shapes(s, kernel, made);
     if (rc >= 0)
         *out = (uint32_t)made;
     return rc < 0 ? rc : 0;

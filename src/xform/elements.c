@@ -144,6 +144,29 @@ static bool calls_are_alone(const struct ws__xform_in *in)
 }
 
 /* Why the body is not the same for each element alone. */
+/* Does a variable come from which thread or block this is, by way of others,
+ * too? */
+static bool of_thread(const struct ws__ast *t, int32_t var)
+{
+    int32_t end = ws__ast_after(t, var);
+    int dim;
+
+    for (int32_t i = var; i < end; i++) {
+        const struct ws__ast_node *n = &t->node[i];
+        enum ws__ast_launch v =
+            n->kind == WS__AST_MEMBER || n->kind == WS__AST_CALL
+                ? ws__ast_launch_value(t, i, &dim)
+                : WS__AL_NONE;
+
+        if (v == WS__AL_THREAD || v == WS__AL_BLOCK || v == WS__AL_GLOBAL)
+            return true;
+        if (n->kind == WS__AST_REF && n->decl >= 0 && n->decl < var &&
+            t->node[n->decl].kind == WS__AST_VAR && of_thread(t, n->decl))
+            return true;
+    }
+    return false;
+}
+
 const char *ws__elements_refusal(const struct ws__xform_in *in,
                                  const struct ws__elements *e, bool effects)
 {
@@ -158,6 +181,8 @@ const char *ws__elements_refusal(const struct ws__xform_in *in,
         return "the function is launched more than once";
     if (effects && !calls_are_alone(in))
         return "it calls what threads may do together";
+    if (ws__xform_has_directive(t, in->body))
+        return "the function has directives";
     for (int32_t i = e->first; i < end; i++) {
         const struct ws__ast_node *n = &t->node[i];
 
@@ -178,6 +203,15 @@ const char *ws__elements_refusal(const struct ws__xform_in *in,
             (ws__ast_changes(t, in->func, n->decl) ||
              (t->node[n->decl].type.ndim && !t->node[n->decl].type.is_const)))
             return "elements share a variable that changes";
+        if (n->kind == WS__AST_REF && n->decl >= 0 && n->decl != e->var &&
+            t->node[n->decl].kind == WS__AST_VAR && n->decl < e->first &&
+            n->decl > in->func && of_thread(t, n->decl))
+            return "it uses what was made of the thread's number before";
+        if (n->kind == WS__AST_REF && n->decl >= 0 &&
+            t->node[n->decl].kind == WS__AST_VAR && n->decl < e->first &&
+            n->decl > in->func && t->node[n->decl].type.pointers &&
+            !t->node[n->decl].type.is_const)
+            return "elements share what a pointer leads to";
         if (n->kind == WS__AST_REF && n->decl >= 0 &&
             t->node[n->decl].kind == WS__AST_PARAM && n->decl < in->body &&
             ws__ast_changes(t, in->func, n->decl))

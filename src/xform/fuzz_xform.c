@@ -24,7 +24,11 @@ static int parse(struct ws_ctx *ctx, struct ws__arena *a, const char *text,
         .dialect = d,
         /* What transformations add as parameters and axes. */
         .prologue = "#define UNROLL 4\n#define BLOCK 128\n#define ITEMS 4\n"
-                    "#define MIN_BLOCKS 1\n",
+                    "#define MIN_BLOCKS 1\n#define ACCUMULATORS 4\n"
+                    "#define ACCUMULATORS2 4\n#define ACCUMULATORS3 4\n"
+                    "#define PARTS 4\n#define THREADS 128\n#define SIDE 16\n"
+                    "#define BM 32\n#define BN 32\n#define BK 8\n"
+                    "#define TM 2\n#define TN 2\n",
         .headers = "ops/dialect/parse"};
 
     return ws__ast_build(ctx, a, &s, out);

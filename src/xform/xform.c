@@ -595,3 +595,15 @@ void ws__rewrite_line(struct ws__rewrite *w, int32_t node, const char *fmt, ...)
         w->failed = WS_ENOMEM;
     add_edit(w, at, 0, text);
 }
+
+bool ws__xform_has_directive(const struct ws__ast *t, int32_t node)
+{
+    const struct ws__ast_node *n = &t->node[node];
+
+    if (n->macro && strstr(t->text, "#undef"))
+        return true;
+    for (uint32_t i = n->begin; i < n->end; i++)
+        if (t->text[i] == '#' && strncmp(t->text + i, "#pragma", 7))
+            return true;
+    return false;
+}

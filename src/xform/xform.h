@@ -171,6 +171,9 @@ const char *ws__xform_edited(const struct ws__xform_in *in, uint32_t begin,
  * memory. */
 const char *ws__xform_indented(const struct ws__xform_in *in, const char *text,
                                int common, const char *indent);
+/* Does a node's text have a directive other than a pragma, or does the file
+ * undefine macros? A copy of it could mean something else. */
+bool ws__xform_has_directive(const struct ws__ast *t, int32_t node);
 /* Behind a statement, its semicolon included. */
 uint32_t ws__xform_end(const struct ws__ast *t, int32_t node);
 /* Is the pointer used for nothing but p[...], whose address is not taken? Then

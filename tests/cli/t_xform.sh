@@ -20,12 +20,22 @@ shapes() {
            sed 's/[{}]//g; s/: */=/g; s/, */,/g' ;;
     esac
 }
+# Has the op of a kernel file a type axis T?
+has_type() {
+    local f
+    f=$(sed -n 's/^op: *"\?\([^"]*\)"\?$/\1/p' "$1" | head -n 1)
+    case $f in gemm|rmsnorm) return 0 ;; esac
+    grep -q '^ *T: ' "$(dirname "$1")/$f"
+}
 judge() { # NAME FILE
     local s some
     some=$(shapes "$2" | tr ' ' '\n' | head -n 2)
-    check "$1: its op lists shapes" [ -n "$some" ]
+    if [ -z "$some" ]; then
+        echo "ok $1 # SKIP: its op lists no shapes"
+        return
+    fi
     for s in $some; do
-        case $s in *T=*) ;; *) s=$s,T=float32 ;; esac
+        case $s in *T=*) ;; *) ! has_type "$2" || s=$s,T=float32 ;; esac
         expect "$1, $s" 0 "$ws" check "$2" --workload "$s" --device opencl:0
     done
 }

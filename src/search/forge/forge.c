@@ -497,6 +497,8 @@ static int conclude(struct ws__forging *s)
     o->gap_after = s->base.gap;
     o->speedup = (struct ws__ratio){1, 1, 1};
     WS_TRY(prove_best(s));
+    if (o->best_step != s->base.step) /* nobody profiled that one */
+        o->gap_after = o->best_step < 0 ? o->gap_before : 0;
     if (o->best_step < 0)
         return 0;
     WS_TRY(ws__forge_compare(s, &s->f->original, &o->best, WS__CONFIRM, &race));
@@ -508,6 +510,7 @@ static int conclude(struct ws__forging *s)
     }
     o->best = s->f->original;
     o->best_step = -1;
+    o->gap_after = o->gap_before;
     return say(s->f->ctx, &o->end,
                "measured again, the best was no better than the original");
 }
@@ -520,6 +523,20 @@ static void forget(struct ws__forging *s)
     ws__trial_clear(s->f->ctx, &s->last);
     ws__free(s->f->ctx, s->row);
     ws__forge_forget(s);
+}
+
+/* What cannot be remembered spoils nothing. */
+static int learn(struct ws__forging *s)
+{
+    int rc = ws__forge_learn(s);
+
+    if (rc < 0 && rc != WS_ENOMEM) {
+        ws__log(s->f->ctx, WS_LOG_WARN, "what was learnt is not kept: %s",
+                s->f->ctx->err.message);
+        ws__error_clear(s->f->ctx);
+        rc = 0;
+    }
+    return rc;
 }
 
 int ws__forge_run(struct ws__forge *f, struct ws__forge_outcome *out)
@@ -543,7 +560,7 @@ int ws__forge_run(struct ws__forge *f, struct ws__forge_outcome *out)
     if (rc >= 0 && out->verdict == WS__V_OK)
         rc = conclude(&s);
     if (rc >= 0)
-        rc = ws__forge_learn(&s);
+        rc = learn(&s);
     if (rc == WS_ECANCEL || rc == WS_ETIMEOUT || rc == WS_EFULL) {
         out->stopped = rc;
         out->speedup = (struct ws__ratio){s.speedup, 0, 0};

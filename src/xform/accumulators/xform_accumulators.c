@@ -126,6 +126,8 @@ static int look(const struct ws__xform_in *in, int32_t i, struct ws__sites *out)
         l.why = check_form(in, &l);
     else
         l.why = ws__arena_printf(in->arena, "the loop %s", l.why);
+    if (!l.why && ws__xform_has_directive(t, i))
+        l.why = "the loop has directives";
     if (l.why)
         return ws__site_refuse(in, out, i, "several accumulators", l.why);
     s = ws__site_add(in, out, i, &rc, "several accumulators for '%s'",

@@ -80,10 +80,21 @@ static int32_t target_of(const struct ws__ast *t, int32_t call)
 
 static bool is_statement(const struct ws__ast *t, int32_t i)
 {
-    enum ws__ast_kind k = t->node[t->node[i].parent].kind;
+    int32_t p = t->node[i].parent;
+    struct ws__ast_for f;
 
-    return k == WS__AST_BLOCK || k == WS__AST_IF || k == WS__AST_FOR ||
-           k == WS__AST_WHILE;
+    switch (t->node[p].kind) {
+    case WS__AST_BLOCK:
+        return true;
+    case WS__AST_IF: /* no condition */
+    case WS__AST_WHILE:
+        return ws__ast_child(t, p, 0) != i;
+    case WS__AST_FOR:
+        ws__ast_for(t, p, &f);
+        return f.body == i;
+    default:
+        return false;
+    }
 }
 
 static bool find_atomics(const struct ws__xform_in *in, struct counting *c)

@@ -111,6 +111,8 @@ static const char *why_not(const struct ws__xform_in *in, int32_t loop,
             return "the loop uses other elements of the same array";
     if (is_guarded(t, a->node, loop))
         return "a condition decides whether the element is touched";
+    if (!ws__xform_only_indexed(in, a->decl))
+        return "the array is used by another pointer, too";
     if (other_name(in, a->decl))
         return "another argument is the same array";
     if (has_kind(t, loop, WS__AST_RETURN) || has_kind(t, loop, WS__AST_JUMP))

@@ -123,6 +123,8 @@ static const char *refusal(const struct ws__xform_in *in, const struct row *r)
     const struct ws__ast *t = in->ast;
     int32_t end = ws__ast_after(t, r->f.loop);
 
+    if (ws__xform_has_directive(t, r->f.body))
+        return "the loop has directives";
     if (ws__xform_leaves(t, r->f.body))
         return "the loop can be left early";
     for (int32_t i = r->f.body; i < end; i++) {
