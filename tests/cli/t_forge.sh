@@ -39,7 +39,8 @@ expect "a source that clang does not understand" 2 "$ws" forge "$tmp/row_sum" --
 check "names the place" err_has "row_sum.cl:3"
 have_opencl || { echo "# SKIP the rest: no OpenCL device"; finish; }
 if [ -n "${SAN:-}" ]; then # the loop has unit tests; here its wiring is watched
-    expect "a short run" 1 "$ws" forge "$spec" --kernel gemm_naive_opencl --budget 4 --store "$tmp/s.db"
+    "$ws" forge "$spec" --kernel gemm_naive_opencl --budget 4 --store "$tmp/s.db" >"$tmp/out" 2>"$tmp/err"
+    check "a short run ends, whatever it finds" [ $? -le 1 ]
     finish
 fi
 
