@@ -154,8 +154,7 @@ enum {
     CL_DETAILED = 0x01, /* CXTranslationUnit_DetailedPreprocessingRecord */
     CL_CONTINUE = 1,    /* CXChildVisit_Continue */
     CL_ERROR = 3,       /* CXDiagnostic_Error */
-    CL_INT_VALUE = 1,   /* CXEval_Int */
-    CL_FAILED_CALL = 1  /* what a parse that fails returns is not 0 */
+    CL_INT_VALUE = 1    /* CXEval_Int */
 };
 
 /* Functions: result, name after clang_, arguments. */
@@ -170,7 +169,6 @@ enum {
     X(cl_file, getFile, (cl_unit, const char *))                               \
     X(unsigned, visitChildren, (struct cl_cursor, cl_visitor, void *))         \
     X(struct cl_range, getCursorExtent, (struct cl_cursor))                    \
-    X(struct cl_location, getCursorLocation, (struct cl_cursor))               \
     X(struct cl_location, getRangeStart, (struct cl_range))                    \
     X(struct cl_location, getRangeEnd, (struct cl_range))                      \
     X(void, getFileLocation,                                                   \
@@ -187,9 +185,7 @@ enum {
     X(unsigned, isConstQualifiedType, (struct cl_type))                        \
     X(unsigned, isRestrictQualifiedType, (struct cl_type))                     \
     X(struct cl_cursor, getCursorReferenced, (struct cl_cursor))               \
-    X(unsigned, hashCursor, (struct cl_cursor))                                \
     X(unsigned, equalCursors, (struct cl_cursor, struct cl_cursor))            \
-    X(unsigned, isCursorDefinition, (struct cl_cursor))                        \
     X(int, getCursorBinaryOperatorKind, (struct cl_cursor))                    \
     X(int, getCursorUnaryOperatorKind, (struct cl_cursor))                     \
     X(cl_eval, Cursor_Evaluate, (struct cl_cursor))                            \
@@ -201,8 +197,7 @@ enum {
     X(void, disposeDiagnostic, (cl_diagnostic))                                \
     X(int, getDiagnosticSeverity, (cl_diagnostic))                             \
     X(struct cl_string, getDiagnosticSpelling, (cl_diagnostic))                \
-    X(struct cl_location, getDiagnosticLocation, (cl_diagnostic))              \
-    X(struct cl_string, getClangVersion, (void))
+    X(struct cl_location, getDiagnosticLocation, (cl_diagnostic))
 
 struct cl_api {
 #define WS_X(result, name, args) result(*name) args;
