@@ -2,11 +2,12 @@
  * fuzz_xform.c: any text as a kernel's source. The first byte says which
  * language it is; what clang reads, every transformation looks at, and each of
  * the first sites is applied: edits never overlap or cut a macro, and what
- * comes out is read again, and is no longer than it may be. Nothing is said
- * without libclang.
+ * comes out is read again, and is no longer than it may be. What a draft would
+ * say of it is asked for, too. Nothing is said without libclang.
  */
 #include <stdint.h>
 
+#include "xform/infer.h"
 #include "xform/t_xform.h"
 
 #include "base/banned.h"
@@ -88,6 +89,44 @@ static void try_all(struct ws_ctx *ctx, struct ws__arena *a,
     }
 }
 
+static bool any_name(void *user, const char *name)
+{
+    (void)user;
+    return *name != '\0';
+}
+
+/* All kernels of the text as launches: every length has words. */
+static void try_draft(struct ws_ctx *ctx, struct ws__arena *a,
+                      const struct ws__ast *t)
+{
+    static const char *const missing[] = {"UNROLL", "BLOCK", "ITEMS", NULL};
+    int32_t func[WS__MAX_LAUNCHES];
+    struct ws__infer_in in = {.ast = t,
+                              .func = func,
+                              .missing = missing,
+                              .nmissing = 3,
+                              .may_name = any_name};
+    struct ws__facts *f = ws__arena_alloc(a, 1, sizeof(*f));
+    const char *why;
+    int rc;
+
+    for (int32_t i = 0; i < t->n && in.nfunc < WS_COUNT(func); i++)
+        if (t->node[i].kind == WS__AST_FUNCTION && t->node[i].is_kernel &&
+            t->node[i].name)
+            func[in.nfunc++] = i;
+    if (!f || !in.nfunc || ws__infer(ctx, a, &in, f) < 0)
+        return;
+    for (size_t i = 0; i < f->nfact; i++)
+        for (size_t d = 0; d < f->fact[i].ndim; d++)
+            if (!f->fact[i].shape[d] || !*f->fact[i].shape[d])
+                abort();
+    for (size_t l = 0; l < f->nlaunch; l++)
+        for (int d = 0; d < 3; d++)
+            if (!f->launch[l].grid[d] || !f->launch[l].block[d])
+                abort();
+    ws__widen(a, t->dialect, t->text, f, &why, &rc);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ws_ctx *ctx;
@@ -104,8 +143,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text = ws__arena_strndup(&a, (const char *)data + 1, size - 1);
     if (text &&
         parse(ctx, &a, text,
-              data[0] & 1 ? WS__DIALECT_CUDA : WS__DIALECT_OPENCL, &t) >= 0)
+              data[0] & 1 ? WS__DIALECT_CUDA : WS__DIALECT_OPENCL, &t) >= 0) {
+        try_draft(ctx, &a, &t);
         try_all(ctx, &a, &t, data[0] & 2);
+    }
     ws__arena_free(&a);
     ws_ctx_free(ctx);
     return 0;
