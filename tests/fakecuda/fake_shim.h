@@ -271,6 +271,9 @@ template <class To, class From> static inline To fake_bits(From v)
 #define fabsf __builtin_fabsf
 #define fmaxf __builtin_fmaxf
 #define fminf __builtin_fminf
+#define fabs __builtin_fabs
+#define fmax __builtin_fmax
+#define fmin __builtin_fmin
 #define sqrtf __builtin_sqrtf
 #define __expf expf
 #define __logf logf
