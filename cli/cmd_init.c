@@ -18,6 +18,7 @@ static json_t *to_json(const struct ws_init_result *r)
 
     cli_put(j, "kernel_file", cli_text(r->kernel_path));
     cli_put(j, "op_file", cli_text(r->op_path));
+    cli_put(j, "reference_file", cli_text(r->reference_path));
     cli_put(j, "dialect", cli_text(r->dialect));
     cli_put(j, "read_by", cli_text(r->read_by));
     cli_put(j, "found", texts(r->found, r->nfound));
@@ -33,6 +34,7 @@ static json_t *to_json(const struct ws_init_result *r)
         json_array_append_new(blanks, b);
     }
     cli_put(j, "blanks", blanks);
+    cli_put(j, "guesses", texts(r->guess, r->nguess));
     return j;
 }
 
@@ -45,9 +47,18 @@ static void print(const struct ws_init_result *r)
         printf("not read: %s\n", r->note[i]);
     printf("wrote %s", r->kernel_path);
     if (r->op_path)
-        printf(" and %s", r->op_path);
-    printf("\n%zu blank%s (\?\?\?) to fill:\n", r->nblank,
-           r->nblank == 1 ? "" : "s");
+        printf("%s %s", r->reference_path ? "," : " and", r->op_path);
+    if (r->reference_path)
+        printf(" and %s with its source", r->reference_path);
+    printf("\n");
+    if (r->nguess)
+        printf("%zu guess%s to look at:\n", r->nguess,
+               r->nguess == 1 ? "" : "es");
+    for (size_t i = 0; i < r->nguess; i++)
+        printf("  %s\n", r->guess[i]);
+    if (r->nblank || !r->reference_path)
+        printf("%zu blank%s (\?\?\?) to fill:\n", r->nblank,
+               r->nblank == 1 ? "" : "s");
     for (size_t i = 0; i < r->nblank; i++)
         printf("  %s:%u: %s: %s\n", r->blank[i].file, r->blank[i].line,
                r->blank[i].subject, r->blank[i].wants);
@@ -63,8 +74,8 @@ static int run(struct cli *c, int argc, char **argv)
          "the op it computes; without it a new one is "
          "drafted too",
          CLI_TEXT, &o.op},
-        {"entry", "NAME,...", "the functions to launch, in order", CLI_TEXT,
-         &o.entry},
+        {"entry", "NAME,...", "the functions to launch, in order; else all",
+         CLI_TEXT, &o.entry},
         {"out", "SPEC.yaml", "the kernel file to write; else beside the source",
          CLI_TEXT, &o.out},
         {"device", "D", "whose driver is asked about OpenCL C", CLI_TEXT,
@@ -91,9 +102,10 @@ static int run(struct cli *c, int argc, char **argv)
 
 const struct cli_cmd cli_cmd_init = {
     "init", "KERNELFILE [options]", "draft a specification from a kernel",
-    "KERNELFILE is a source in OpenCL C, CUDA C or the portable dialect. What "
-    "can be read\nfrom it is written down; the rest is left as blanks "
-    "(\?\?\?), "
-    "each with a comment. Until\nthey are filled every command names those "
-    "that are left.",
+    "KERNELFILE is a source in OpenCL C, CUDA C or the portable dialect. "
+    "OpenCL C and CUDA C are\nparsed by libclang 19 where it is there: then "
+    "shapes, roles, sizes, fills and launches are\ndrafted too, and a "
+    "reference, so that `check` and `forge` run on the files as they are. What "
+    "is\na guess says so. What cannot be read is left as a blank (\?\?\?) "
+    "with a comment; until it is\nfilled every command names it.",
     run};

@@ -1069,7 +1069,8 @@ struct ws_init_opts {
     size_t size;
     const char *source; /* the kernel's source file */
     const char *out;    /* the kernel file to write; NULL: beside the source */
-    const char *entry;  /* functions to launch, "a" or "a,b"; NULL: the one */
+    const char *entry;  /* functions to launch, "a" or "a,b"; NULL: all, in the
+                           order of the text */
     const char *op;     /* a shipped op's name, or the path of an op; NULL: a
                            new op, written too */
     const char *device; /* asked about OpenCL C; NULL: the first OpenCL one */
@@ -1093,10 +1094,16 @@ struct ws_init_result {
     const struct ws_init_blank *blank;
     size_t nblank;
     void *priv;
+    const char *reference_path; /* written, with its source; NULL: none */
+    const char *const
+        *guess; /* lines that are guesses, as "file:line: words" */
+    size_t nguess;
 };
 
-/* Writes both files or none. WS_EINVAL: a file exists, or the source has
- * several functions and none was chosen; the words name them. */
+/* Writes all files or none. With libclang the drafts of a new op are meant to
+ * run as they are; a blank is what could not be read. WS_EINVAL: a file exists,
+ * or there is no function to launch. WS_ESPEC: the source is no C; file and
+ * line are in the words. */
 WS_API int ws_init(struct ws_ctx *ctx, const struct ws_init_opts *opts,
                    struct ws_init_result **out);
 WS_API void ws_init_result_free(struct ws_ctx *ctx, struct ws_init_result *r);

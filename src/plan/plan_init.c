@@ -1,13 +1,16 @@
 /*
- * plan_init.c: from a kernel's source to a specification with marked blanks.
+ * plan_init.c: from a kernel's source to a specification.
  *
- * The source is read by our own reader and, where it is OpenCL C, by a
- * driver's compiler too (plan_ask.c). The files are written only when all is
- * known to work out, and never over others unless that is asked for.
+ * The source is read by our own reader of signatures and by libclang
+ * (plan_init_read.c), whose tree is enough for a draft that runs. Without a
+ * tree a driver's compiler helps (plan_ask.c), and blanks are left. The files
+ * are written only when all is known to work out, and never over others unless
+ * that is asked for.
  */
 #include "plan/plan_init.h"
 
 #include "base/fs.h"
+#include "spec/draft_full.h"
 
 #include "base/banned.h"
 
@@ -16,7 +19,9 @@ struct made {
     struct ws__init in;
     struct ws__spec *spec; /* of a given op */
     struct ws__draft draft;
-    const char *dir; /* of the files that are written */
+    const char *dir;         /* of the files that are written */
+    const char *source_copy; /* the path of the reference's source */
+    struct ws__draft_full full;
 };
 
 /* --- paths -------------------------------------------------------------- */
@@ -72,6 +77,33 @@ static int make_paths(struct made *m, const struct ws_init_opts *o)
                 ? ws__arena_printf(a, "%s/%s.op.yaml", m->dir, stem)
                 : ws__arena_printf(a, "%s.op.yaml", stem);
     return m->draft.op_ref && (o->op || m->pub.op_path) ? 0 : WS_ENOMEM;
+}
+
+/* Of the reference that is drafted from a source: its files. */
+static int make_reference_paths(struct made *m)
+{
+    struct ws__arena *a = &m->in.arena;
+    const char *stem = stem_of(m, m->pub.kernel_path);
+    const char *dir = m->pub.kernel_path, *base = ws__path_base(dir);
+    const char *ext = m->in.source.dialect == WS__DIALECT_CUDA ? "cu" : "cl";
+    const char *from = ws__path_base(m->draft.source_file);
+
+    if (!stem)
+        return WS_ENOMEM;
+    m->pub.reference_path = ws__arena_printf(a, "%.*s%s.reference.yaml",
+                                             (int)(base - dir), dir, stem);
+    m->full.reference_ref = ws__arena_printf(a, "%s.reference.yaml", stem);
+    m->full.reference_source =
+        ws__arena_printf(a, "%.*s%s.reference.%s",
+                         (int)(from - m->draft.source_file),
+                         m->draft.source_file, stem, ext);
+    m->source_copy = m->full.reference_source
+                         ? ws__arena_printf(a, "%.*s%s", (int)(base - dir), dir,
+                                            m->full.reference_source)
+                         : NULL;
+    return m->pub.reference_path && m->full.reference_ref && m->source_copy
+               ? 0
+               : WS_ENOMEM;
 }
 
 /* How a file in `dir` is named from there; NULL: no memory or no such file
@@ -244,14 +276,14 @@ static int choose_entries(struct made *m, const struct ws_init_opts *o)
         return ws__hint(m->in.ctx, "it begins with __kernel, __global__ or "
                                    "WS_KERNEL");
     }
-    if (!o->entry && m->in.sig.nentry > 1) {
-        ws__fail(m->in.ctx, WS_EINVAL, "'%s' has %zu kernel functions",
-                 o->source, m->in.sig.nentry);
-        return list_entries(m);
-    }
+    for (size_t i = 0; !o->entry && i < m->in.sig.nentry; i++)
+        if (m->in.sig.entry[i].defined || m->in.sig.nentry == 1)
+            WS_TRY(add_entry(m, m->in.sig.entry[i].name,
+                             strlen(m->in.sig.entry[i].name)));
+    if (!o->entry && m->draft.nentry)
+        return 0;
     if (!o->entry)
-        return add_entry(m, m->in.sig.entry[0].name,
-                         strlen(m->in.sig.entry[0].name));
+        return add_entry(m, "", 0);
     for (const char *p = o->entry; *p;) {
         size_t n = strcspn(p, ",");
 
@@ -285,8 +317,10 @@ static int report_found(struct made *m)
 {
     const struct ws__signature *sig = &m->in.sig;
     const char **found =
-        ws__arena_alloc(&m->in.arena, sig->nentry + sig->nmacro + 1,
+        ws__arena_alloc(&m->in.arena,
+                        sig->nentry + sig->nmacro + WS__FACT_NAMES + 1,
                         sizeof(*found));
+    const struct ws__facts *f = m->in.facts;
     size_t n = 0;
 
     if (!found)
@@ -294,9 +328,18 @@ static int report_found(struct made *m)
     for (size_t i = 0; i < sig->nentry; i++)
         if (!(found[n++] = entry_line(m, &sig->entry[i])))
             return WS_ENOMEM;
+    for (size_t i = 0; f && !m->in.op && i < f->nname; i++)
+        if (!(found[n++] = ws__arena_printf(&m->in.arena,
+                                            "%s %s, which nobody defines: %s",
+                                            f->name[i].parameter ? "parameter"
+                                                                 : "constant",
+                                            f->name[i].name, f->name[i].text)))
+            return WS_ENOMEM;
     for (size_t i = 0; i < sig->nmacro; i++) {
         const struct ws__sig_macro *x = &sig->macro[i];
 
+        if (f && !m->in.op && (!x->value || x->by_ifdef))
+            continue;
         found[n] = ws__arena_printf(&m->in.arena, "parameter %s%s%s", x->name,
                                     x->value ? ", by itself " : "",
                                     x->value ? x->value : "");
@@ -335,6 +378,40 @@ static int report_blanks(struct made *m, const char *kernel, const char *op)
     return 0;
 }
 
+/* Lines whose comment says that they are guesses, or have to be checked. */
+static int report_guesses(struct made *m, const char *file, const char *text)
+{
+    size_t more = 0, lines = 1;
+    const char **out;
+
+    for (const char *p = text; *p; p++)
+        lines += *p == '\n';
+    out = ws__arena_alloc(&m->in.arena, m->pub.nguess + lines, sizeof(*out));
+    if (!out)
+        return WS_ENOMEM;
+    if (m->pub.nguess)
+        memcpy(out, m->pub.guess, m->pub.nguess * sizeof(*out));
+    lines = 0;
+    for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+        const char *end = p + strcspn(p, "\n"), *c = strstr(p, "# ");
+
+        lines++;
+        if (!c || c >= end || c == p ||
+            !(strstr(c, "guess") || strstr(c, "check:")) ||
+            (!(strstr(c, "guess") < end && strstr(c, "guess")) &&
+             !(strstr(c, "check:") && strstr(c, "check:") < end)))
+            continue;
+        out[m->pub.nguess + more] =
+            ws__arena_printf(&m->in.arena, "%s:%zu: %.*s", file, lines,
+                             (int)(end - c - 2), c + 2);
+        if (!out[m->pub.nguess + more++])
+            return WS_ENOMEM;
+    }
+    m->pub.guess = out;
+    m->pub.nguess += more;
+    return 0;
+}
+
 static int write_files(struct made *m)
 {
     struct ws__buf kernel, op;
@@ -350,6 +427,91 @@ static int write_files(struct made *m)
 done:
     ws__buf_free(&kernel);
     ws__buf_free(&op);
+    return rc;
+}
+
+/* --- drafts without blanks ------------------------------------------------ */
+
+/* Names that the source gives a number if nobody does. */
+static int own_macros(struct made *m)
+{
+    const struct ws__signature *sig = &m->in.sig;
+    struct ws__draft_macro *x =
+        ws__arena_alloc(&m->in.arena, sig->nmacro + 1, sizeof(*x));
+
+    if (!x)
+        return WS_ENOMEM;
+    for (size_t i = 0; i < sig->nmacro; i++) {
+        const char *v = sig->macro[i].value;
+
+        if (!v || sig->macro[i].by_ifdef || !*v ||
+            strspn(v, "0123456789") != strlen(v))
+            continue;
+        x[m->full.nmacro++] = (struct ws__draft_macro){sig->macro[i].name, v};
+    }
+    m->full.macro = x;
+    return 0;
+}
+
+/* What stands before the text of the reference. */
+static int write_source(struct made *m)
+{
+    static const char *const words[] = {"the source in double precision",
+                                        "a copy of the source as it was"};
+    const char *text = m->in.wide ? m->in.wide : m->in.raw;
+    struct ws__buf b;
+    int rc;
+
+    ws__buf_init(&b, m->in.ctx, 2 * WS__DRAFT_SOURCE_MAX);
+    ws__buf_printf(&b,
+                   "/* The reference of '%s', drafted by 'wavesmith init': "
+                   "%s. */\n",
+                   m->draft.name, words[!m->in.wide]);
+    ws__buf_puts(&b, text);
+    rc = b.failed ? b.failed
+                  : ws__fs_write(m->in.ctx, m->source_copy, b.data, b.len);
+    ws__buf_free(&b);
+    return rc;
+}
+
+static int write_all(struct made *m, struct ws__buf text[3])
+{
+    WS_TRY(ws__draft_full(&m->full, &text[0], &text[1], &text[2]));
+    WS_TRY(report_blanks(m, text[0].data, text[1].data));
+    WS_TRY(report_guesses(m, m->pub.kernel_path, text[0].data));
+    WS_TRY(report_guesses(m, m->pub.op_path, text[1].data));
+    WS_TRY(write_source(m));
+    WS_TRY(ws__fs_write(m->in.ctx, m->pub.reference_path, text[2].data,
+                        text[2].len));
+    WS_TRY(ws__fs_write(m->in.ctx, m->pub.op_path, text[1].data, text[1].len));
+    return ws__fs_write(m->in.ctx, m->pub.kernel_path, text[0].data,
+                        text[0].len);
+}
+
+static int write_full(struct made *m, const struct ws_init_opts *o)
+{
+    struct ws__buf text[3];
+    int rc;
+
+    WS_TRY(make_reference_paths(m));
+    WS_TRY(check_free(m, m->pub.reference_path, o->force));
+    WS_TRY(check_free(m, m->source_copy, o->force));
+    WS_TRY(own_macros(m));
+    m->full.name = m->draft.name;
+    m->full.read_by = m->in.read_by;
+    m->full.source_file = m->draft.source_file;
+    m->full.op_ref = m->draft.op_ref;
+    m->full.dialect = m->draft.dialect;
+    m->full.facts = m->in.facts;
+    m->full.wide = m->in.wide != NULL;
+    m->full.why_not = m->in.why_not;
+    m->full.note = m->in.sig.note;
+    m->full.nnote = m->in.sig.nnote;
+    for (int i = 0; i < 3; i++)
+        ws__buf_init(&text[i], m->in.ctx, WS__DRAFT_TEXT_MAX);
+    rc = write_all(m, text);
+    for (int i = 0; i < 3; i++)
+        ws__buf_free(&text[i]);
     return rc;
 }
 
@@ -369,7 +531,9 @@ static int read_source(struct made *m, const struct ws_init_opts *o)
     in->read_by = "its signatures alone";
     m->pub.dialect = dialects[in->source.dialect];
     m->draft.dialect = in->source.dialect;
-    if (in->source.dialect == WS__DIALECT_CUDA)
+    WS_TRY(ws__init_parse(in, o->source));
+    if (in->source.dialect == WS__DIALECT_CUDA ||
+        (in->parsed && !o->op && (in->sig.nentry || !in->sig.nnote)))
         return 0;
     return ws__init_ask(in, o->device);
 }
@@ -384,10 +548,14 @@ static int make(struct made *m, const struct ws_init_opts *o)
     WS_TRY(read_source(m, o));
     WS_TRY(place_source(m, o));
     WS_TRY(choose_entries(m, o));
+    if (m->in.parsed)
+        WS_TRY(
+            ws__init_infer(&m->in, o->source, m->draft.entry, m->draft.nentry));
     m->draft.sig = &m->in.sig;
+    m->draft.facts = m->in.facts;
     m->draft.read_by = m->pub.read_by = m->in.read_by;
     WS_TRY(report_found(m));
-    return write_files(m);
+    return m->in.facts && !o->op ? write_full(m, o) : write_files(m);
 }
 
 int ws_init(struct ws_ctx *ctx, const struct ws_init_opts *opts,

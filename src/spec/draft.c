@@ -28,7 +28,7 @@ void ws__draft_comment(struct ws__buf *b, const char *text)
 void ws__draft_line(struct ws__buf *b, const char *comment, const char *fmt,
                     ...)
 {
-    char text[512];
+    char text[1200];
     va_list ap;
 
     va_start(ap, fmt);

@@ -8,10 +8,12 @@
 #ifndef WS_DRAFT_H
 #define WS_DRAFT_H
 
+#include "core/facts.h"
 #include "core/kernel.h"
 #include "spec/signature.h"
 
 #define WS__DRAFT_TEXT_MAX ((size_t)1 << 20)
+#define WS__DRAFT_SOURCE_MAX ((size_t)1 << 20)
 
 /* A source with its includes in place. */
 struct ws__draft_source {
@@ -31,8 +33,9 @@ struct ws__draft {
     const struct ws__signature *sig;
     size_t entry[WS__MAX_LAUNCHES]; /* the launches: indices, in order */
     size_t nentry;
-    const struct ws__op *op; /* NULL: the op is new */
-    const char *op_ref;      /* what the key `op` says */
+    const struct ws__op *op;       /* NULL: the op is new */
+    const char *op_ref;            /* what the key `op` says */
+    const struct ws__facts *facts; /* for the launches; NULL: none are known */
 };
 
 /* op_text gets nothing if the op is not new. */

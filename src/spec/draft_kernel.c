@@ -39,9 +39,27 @@ static bool is_value(const char *s)
     return word || ws__integer_parse(s, &i) || ws__decimal_parse(s, &f);
 }
 
+static const struct ws__fact_name *fact_name(const struct ws__drafting *s,
+                                             const char *name)
+{
+    const struct ws__facts *f = s->d->facts;
+
+    for (size_t i = 0; f && i < f->nname; i++)
+        if (f->name[i].parameter && !strcmp(f->name[i].name, name))
+            return &f->name[i];
+    return NULL;
+}
+
 static void put_macro(struct ws__drafting *s, const struct ws__sig_macro *m)
 {
+    const struct ws__fact_name *known = fact_name(s, m->name);
     char why[240];
+
+    if (known && !m->value && !m->by_ifdef) {
+        ws__draft_line(s->kernel, known->guess, "  %s: {values: %s}", m->name,
+                       known->text);
+        return;
+    }
 
     if (m->by_ifdef)
         snprintf(why, sizeof(why),
@@ -247,14 +265,80 @@ static bool is_block_known(const struct ws__drafting *s,
     return true;
 }
 
+/* The op's name of an axis of the facts, as launch i is given it. */
+static bool put_axis(struct ws__drafting *s, size_t i, size_t fact,
+                     struct ws__buf *b)
+{
+    const struct ws__fact_launch *l = &s->d->facts->launch[i];
+
+    for (size_t a = 0; a < l->narg; a++) {
+        const char *value = strstr(s->bound[i][a].text, ": ");
+        const char *end = value ? strchr(value, '}') : NULL;
+
+        if (l->arg[a] != fact || !end || strstr(value, WS__BLANK))
+            continue;
+        return ws__buf_add(b, value + 2, (size_t)(end - value - 2)) == 0;
+    }
+    return false;
+}
+
+/* An expression of the facts in the op's names; false: it has others. */
+static bool put_expression(struct ws__drafting *s, size_t i, const char *text,
+                           struct ws__buf *b)
+{
+    const struct ws__facts *f = s->d->facts;
+
+    while (*text) {
+        size_t n = 0, at = f->nfact;
+
+        while (isalnum((unsigned char)text[n]) || text[n] == '_')
+            n++;
+        for (size_t k = 0; n && k < f->nfact; k++)
+            if (f->fact[k].role == WS__FACT_AXIS &&
+                strlen(f->fact[k].name) == n &&
+                !memcmp(f->fact[k].name, text, n))
+                at = k;
+        if (at < f->nfact && !put_axis(s, i, at, b))
+            return false;
+        if (at == f->nfact)
+            ws__buf_add(b, text, n ? n : 1);
+        text += n ? n : 1;
+    }
+    return true;
+}
+
+static void put_sizes(struct ws__drafting *s, size_t i, const char *key,
+                      const char *const text[3], size_t n, const char *note,
+                      const char *open)
+{
+    struct ws__buf b;
+    bool known = s->d->facts != NULL;
+
+    ws__buf_init(&b, s->ctx, 2000);
+    for (size_t d = 0; known && d < n; d++) {
+        ws__buf_puts(&b, d ? ", \"" : "\"");
+        known = put_expression(s, i, text[d], &b);
+        ws__buf_puts(&b, "\"");
+    }
+    if (known && b.data)
+        ws__draft_line(s->kernel, note ? note : "by the source's indices",
+                       "    %s: [%s]", key, b.data);
+    else
+        ws__draft_line(s->kernel, open, "    %s: %s", key, WS__BLANK);
+    ws__buf_free(&b);
+}
+
 static void put_launch(struct ws__drafting *s, size_t i)
 {
     const struct ws__sig_entry *e = ws__draft_entry(s, i);
+    const struct ws__fact_launch *l =
+        s->d->facts ? &s->d->facts->launch[i] : NULL;
     char why[200] = "threads a block, as in [64, 1]";
 
     put_entry_name(s, e);
-    ws__draft_line(s->kernel, "blocks, as in [\"ceil_div(N, 64)\", M]",
-                   "    grid: %s", WS__BLANK);
+    put_sizes(s, i, "grid", l ? l->grid : NULL, l ? l->ngrid : 0,
+              l ? l->grid_note : NULL,
+              "blocks, as in [\"ceil_div(N, 64)\", M]");
     if (e->block[0]) {
         ws__draft_line(s->kernel, "as the source requires",
                        "    block: [%lld, %lld, "
@@ -271,7 +355,8 @@ static void put_launch(struct ws__drafting *s, size_t i)
                      "threads a block; the source says "
                      "__launch_bounds__(%.80s)",
                      e->bounds);
-        ws__draft_line(s->kernel, why, "    block: %s", WS__BLANK);
+        put_sizes(s, i, "block", l ? l->block : NULL, l ? l->nblock : 0,
+                  l ? l->block_note : NULL, why);
     }
     ws__buf_puts(s->kernel, e->narg || s->d->sig->dynamic_shared
                                 ? "    args:\n"

@@ -8,8 +8,6 @@
 
 #include "base/banned.h"
 
-#define MAX_SOURCE ((size_t)8 << 20)
-
 static bool ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
@@ -55,12 +53,16 @@ int ws__draft_read(struct ws_ctx *ctx, struct ws__arena *arena,
     int rc;
 
     memset(out, 0, sizeof(*out));
-    WS_TRY(ws__fs_read(ctx, path, MAX_SOURCE, &raw, &n));
+    WS_TRY(ws__fs_read(ctx, path, WS__DRAFT_SOURCE_MAX, &raw, &n));
     if (strlen(raw) != n) {
         ws__free(ctx, raw);
         ws__fail(ctx, WS_EINVAL, "'%s' is not a text", path);
         return ws__hint(ctx, "give a source in OpenCL C, CUDA C or the "
                              "portable dialect");
+    }
+    if (strspn(raw, " \t\r\n") == n) {
+        ws__free(ctx, raw);
+        return ws__fail(ctx, WS_EINVAL, "'%s' is empty", path);
     }
     out->dialect = dialect_of(path, raw);
     rc = put_includes(&l, path, raw, out);

@@ -14,10 +14,26 @@ check "nothing was written" [ ! -e "$tmp/no.yaml" ]
 printf 'a\0b' >"$tmp/bin.cl"
 expect "not a text" 2 "$ws" init "$tmp/bin.cl"
 
-# Without a driver the signatures alone are read.
+# What is no kernel has one clear message.
+: >"$tmp/empty.cl"
+expect "an empty file" 2 "$ws" init "$tmp/empty.cl"
+check "it says so" err_has "is empty"
+head -c 2000000 /dev/zero | tr '\0' ' ' >"$tmp/large.cl"
+expect "two megabytes" 2 "$ws" init "$tmp/large.cl"
+check "it says so" err_has "longer than"
+
+# Without libclang and a driver the signatures alone are read.
+mkdir "$tmp/nolib"
+for f in libclang-19.so.19 libclang-19.so.1 libclang-19.so libclang.so.19; do : >"$tmp/nolib/$f"; done
+have_clang() { OCL_ICD_VENDORS=/nonexistent "$ws" init "$1" --out "$tmp/probe.yaml" | grep -q 'by libclang'; }
 cp examples/own-kernel/my_gemm.cl "$tmp/plain.cl"
+cp "$tmp/plain.cl" "$tmp/probe.cl"
+clang=1; have_clang "$tmp/probe.cl" || clang=
+with_clang=$LD_LIBRARY_PATH
+export LD_LIBRARY_PATH=$tmp/nolib:$LD_LIBRARY_PATH
 OCL_ICD_VENDORS=/nonexistent expect "without a driver" 0 "$ws" init "$tmp/plain.cl"
 check "read by signatures" out_has "by its signatures alone"
+check "it says what would read more" out_has "libclang1-19"
 check "both files are named" out_has "plain.op.yaml"
 check "the parameters are found" out_has "parameter UNROLL"
 check "the reference's choices" grep -q 'reference: ??? *# {python: FILE, function: NAME}, or {kernel: FILE}' "$tmp/plain.op.yaml"
@@ -31,7 +47,7 @@ check "the file is untouched" cmp -s "$tmp/plain.yaml" "$tmp/kept"
 OCL_ICD_VENDORS=/nonexistent expect "forced" 0 "$ws" init "$tmp/plain.cl" --force
 for c in check space tune; do
     expect "$c: blanks are left" 2 "$ws" $c "$tmp/plain.yaml"
-    check "$c: the first is located" err_has "plain.yaml:9:"
+    check "$c: the first is located" err_has "plain.yaml:10:"
     check "$c: it says what goes there" err_has "the values to try"
     check "$c: the others are listed" err_has "'grid' of launch 1"
 done
@@ -94,9 +110,9 @@ check "it says what goes there" err_has "the name of a size"
 
 # Several functions.
 printf '__kernel void a(__global float *x) {}\n__kernel void b(__global float *x, int n) {}\n' >"$tmp/two.cl"
-OCL_ICD_VENDORS=/nonexistent expect "several functions" 2 "$ws" init "$tmp/two.cl"
-check "they are named" err_has "a, b"
-OCL_ICD_VENDORS=/nonexistent expect "two launches" 0 "$ws" init "$tmp/two.cl" --entry b,a
+OCL_ICD_VENDORS=/nonexistent expect "several functions" 0 "$ws" init "$tmp/two.cl"
+check "all, in the order of the text" [ "$(grep -n 'entry: [ab]' "$tmp/two.yaml" | cut -d: -f3 | tr -d ' \n')" = ab ]
+OCL_ICD_VENDORS=/nonexistent expect "two launches" 0 "$ws" init "$tmp/two.cl" --force --entry b,a
 check "in that order" [ "$(grep -n 'entry: [ab]' "$tmp/two.yaml" | cut -d: -f3 | tr -d ' \n')" = ba ]
 OCL_ICD_VENDORS=/nonexistent expect "an unknown one" 2 "$ws" init "$tmp/two.cl" --force --entry c
 check "it is named" err_has "'c'"

@@ -1,0 +1,203 @@
+#!/usr/bin/env bash
+# wavesmith init with libclang: what is derived from a source, and that the drafts
+# run without an edit.
+. tests/tap.sh
+export WAVESMITH_CACHE=$tmp/cache
+
+printf '__kernel void f(__global float *x, int n)\n{\n    int i = get_global_id(0)\n}\n' >"$tmp/syntax.cl"
+OCL_ICD_VENDORS=/nonexistent "$ws" init "$tmp/syntax.cl" >"$tmp/out" 2>"$tmp/err"
+grep -q libclang1-19 "$tmp/out" && skip_all "no libclang 19"
+expect "no C" 2 "$ws" init "$tmp/syntax.cl"
+check "file and line" err_has "syntax.cl:3:"
+check "nothing was written" [ ! -e "$tmp/syntax.yaml" ]
+
+# in FILE WORDS: the draft has the words.
+in_file() { check "$1: $2" grep -qF -- "$2" "$tmp/$1"; }
+# runs NAME: the draft has no blank, and is right as it is.
+runs() {
+    check "$1: no blank" [ "$(grep -c '???' "$tmp/$1.yaml" "$tmp/$1.op.yaml" "$tmp/$1.reference.yaml" | grep -vc ':0$')" = 0 ]
+    have_opencl || { ok "$1: judged # SKIP: no OpenCL device"; return; }
+    expect "$1: right as it is" 0 "$ws" check "$tmp/$1.yaml" --workload ragged
+}
+draft() { cat >"$tmp/$1"; expect "$1" 0 "$ws" init "$tmp/$1"; }
+
+draft saxpy.cl <<'CL'
+__kernel void saxpy(int n, float alpha, __global const float *x, __global float *in)
+{
+    int i = get_global_id(0);
+    if (i < n)
+        in[i] = alpha * x[i] + in[i];
+}
+CL
+in_file saxpy.op.yaml 'alpha: {dtype: T, fill: {uniform: [0.5, 1.5]}}'
+in_file saxpy.op.yaml 'inouts:'
+in_file saxpy.op.yaml 'in_: {shape: [n], dtype: T}'
+in_file saxpy.yaml 'grid: ["ceil_div(n, 256)"]'
+in_file saxpy.reference.cl 'double alpha'
+check "the order of the source" [ "$(sed -n '/args:/,$p' "$tmp/saxpy.yaml" | tr -d ' \n')" = 'args:-{int32:n}-alpha-x-in_' ]
+runs saxpy
+
+# Only read, though not const: no output.
+draft read.cl <<'CL'
+__kernel void add(__global float *a, __global float *b, __global float *c)
+{
+    size_t i = get_global_id(0);
+    c[i] = a[i] / sqrt(b[i]);
+}
+CL
+check "what is only read is an input" [ "$(sed -n '/^inputs/,/^outputs/p' "$tmp/read.op.yaml" | grep -c '^  [ab]:')" = 2 ]
+in_file read.op.yaml 'b: {shape: [blocks, 256], dtype: T, fill: {uniform: [0.5, 1.5]}}'
+runs read
+
+draft csr.cl <<'CL'
+__kernel void spmv(const int rows, __global const int *ptr, __global const int *col, __global const double *val,
+                   __global const double *x, __global double *y)
+{
+    int r = get_global_id(0);
+    if (r < rows) {
+        double s = 0;
+        for (int j = ptr[r]; j < ptr[r + 1]; j++)
+            s += val[j] * x[col[j]];
+        y[r] = s;
+    }
+}
+CL
+in_file csr.op.yaml 'ptr: {shape: [rows + 1], dtype: int32, fill: {integers: [0, 1023]}}'
+in_file csr.op.yaml 'x_length: {range: [1024, 1073741824]}'
+in_file csr.op.yaml 'x: {shape: [x_length], dtype: float64}'
+in_file csr.op.yaml 'it vouches for changes alone'
+runs csr
+
+# A launch for the next: scratch; local memory; blocks of which no guard tells.
+draft two.cl <<'CL'
+__kernel void partial(__global const float *x, __global float *part, __local float *s, int n)
+{
+    int t = get_local_id(0);
+    float acc = 0;
+    for (int i = get_global_id(0); i < n; i += get_global_size(0))
+        acc += x[i];
+    s[t] = acc;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (t == 0) {
+        float a = 0;
+        for (int j = 0; j < get_local_size(0); j++)
+            a += s[j];
+        part[get_group_id(0)] = a;
+    }
+}
+__kernel void total(__global const float *part, __global float *sum, int blocks)
+{
+    if (get_global_id(0) == 0) {
+        float a = 0;
+        for (int j = 0; j < blocks; j++)
+            a += part[j];
+        sum[0] = a;
+    }
+}
+CL
+in_file two.yaml 'part: "4 * blocks"'
+in_file two.reference.yaml 'part: "8 * blocks"'
+in_file two.yaml '- {shared: 1024}'
+in_file two.reference.yaml '- {shared: 2048}'
+in_file two.yaml 'grid: [blocks]'
+in_file two.op.yaml 'sum_: {shape: [1], dtype: T}'
+runs two
+
+# Names that nobody defines, and one that the source defines itself.
+draft tile.cl <<'CL'
+#ifndef STEP
+#define STEP 2
+#endif
+__kernel void blend(__global const float *x, __global float *y, int n)
+{
+    int first = get_global_id(0) * COLS;
+    float v[COLS];
+    for (int c = 0; c < COLS; c++)
+        if (first + c < n)
+            v[c] = x[(first + c) * STEP] * WEIGHT + EPS;
+    for (int c = 0; c < COLS; c++)
+        if (first + c < n)
+            y[first + c] = v[c];
+}
+CL
+in_file tile.yaml 'COLS: {values: [4, 1, 2, 8]}'
+in_file tile.yaml 'STEP: {values: [2]}'
+in_file tile.op.yaml 'WEIGHT: 0.5'
+in_file tile.op.yaml 'EPS: 1e-5'
+in_file tile.op.yaml 'x: {shape: [n, 2], dtype: T}'
+in_file tile.yaml '"ceil_div(n, 256 * COLS)"'
+runs tile
+
+# Bytes that count, through an atomic and a function.
+draft hist.cl <<'CL'
+int bin(__global const uchar *p, int i) { return p[i] / 4; }
+__kernel void hist(__global const uchar *bytes, __global int *counts, int n)
+{
+    for (int i = get_global_id(0); i < n; i += get_global_size(0))
+        atomic_inc(&counts[bin(bytes, i)]);
+}
+CL
+in_file hist.op.yaml 'counts: {shape: [64], dtype: int32'
+in_file hist.op.yaml 'inouts:'
+runs hist
+
+# What cannot be derived is said.
+draft open.cl <<'CL'
+__kernel void walk(__global const int *next, __global float *y, int n)
+{
+    int i = get_global_id(0), at = i;
+    if (i >= n)
+        return;
+    while (at * at < 1000)
+        at += 7;
+    y[i] = next[at];
+}
+CL
+in_file open.op.yaml 'next: {shape: '
+check "a length that is not derived" grep -q 'next: .*# check: how long it is could not be derived (line 8)' "$tmp/open.op.yaml"
+check "in the list of guesses, too" out_has "could not be derived (line 8)"
+
+# CUDA C; --json; the limits of what is read.
+cat >"$tmp/k.cu" <<'CU'
+#define TILE 16
+extern "C" __global__ void __launch_bounds__(128) rows(const float *__restrict__ x, float *y, int m, int n)
+{
+    extern __shared__ float part[];
+    int row = blockIdx.y, t = threadIdx.x;
+    float s = 0.0f;
+    for (int c = t; c < n; c += blockDim.x)
+        s += expf(0.1f * x[row * n + c]);
+    part[t] = s;
+    __syncthreads();
+    if (t == 0 && row < m) {
+        for (int i = 1; i < blockDim.x; i++)
+            s += part[i];
+        y[row] = s;
+    }
+}
+CU
+expect "CUDA C" 0 "$ws" init "$tmp/k.cu" --json
+check "read by libclang" out_has '"read_by": "libclang"'
+check "the reference's file" out_has 'k.reference.yaml"'
+check "no blank" out_has '"blanks": []'
+in_file k.yaml 'grid: [1, m]'
+in_file k.yaml 'block: [128]'
+in_file k.yaml 'by __launch_bounds__'
+in_file k.yaml '{shared: "512"}'
+in_file k.op.yaml 'x: {shape: [m, n], dtype: T}'
+in_file k.reference.cu 'exp(((double)0.1f) * x[row * n + c])'
+printf 'template <int BM>\n__global__ void mm(float *c, int n) { c[threadIdx.x] = n; }\n' >"$tmp/t.cu"
+expect "a template" 0 "$ws" init "$tmp/t.cu"
+check "it is said" out_has "not read: the template 'mm'"
+printf '__global__ void f(Foo *x) { x[0] = 1; }\n' >"$tmp/foo.cu"
+expect "an unknown type" 0 "$ws" init "$tmp/foo.cu"
+check "it is named" out_has "unknown type name 'Foo' (line 1)"
+
+# For an op that is there: the launch in its names.
+cp examples/own-kernel/my_gemm.cl "$tmp/mine.cl"
+expect "for a shipped op" 0 "$ws" init "$tmp/mine.cl" --op gemm
+check "no op file" [ ! -e "$tmp/mine.op.yaml" ]
+in_file mine.yaml 'grid: ["ceil_div(N, 16 * COLS)", "ceil_div(M, 16)"]'
+in_file mine.yaml 'COLS: {values: [4, 1, 2, 8]}'
+have_opencl && expect "right as it is" 0 "$ws" check "$tmp/mine.yaml" --workload M=3,N=33,K=37
+finish
