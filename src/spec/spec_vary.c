@@ -239,6 +239,7 @@ int ws__spec_vary(struct ws__spec *s, size_t of, const char *name,
     memset(&s->kernel[s->nkernel], 0, sizeof(*s->kernel));
     l.kernel = s->nkernel;
     l.varied = text != NULL;
+    l.uncompiled = true; /* what was compiled, was of the old kernel */
     WS_TRY(ws__load_kernel(&l, root, s->op, base->file, base->dir, text,
                            &s->kernel[s->nkernel]));
     full(s)->kernel_tree[s->nkernel] = root;
