@@ -22,6 +22,7 @@ enum { SETUP = 110, READY, JOBS, RESULT, DONE };
 
 #define START_NS 120000000000u /* importing, and what the user's text does */
 #define GRACE_NS 2000000000u
+#define MAX_WORDS 700
 
 static int broken(struct ws__compiler *c, int rc, const char *when)
 {
@@ -39,7 +40,7 @@ static int broken(struct ws__compiler *c, int rc, const char *when)
 }
 
 static int setup(struct ws__compiler *c, const struct ws__kernel *k,
-                 const char *target, unsigned jobs)
+                 const char *target, unsigned jobs, unsigned limit_s)
 {
     struct ws__buf b;
     int rc;
@@ -49,6 +50,7 @@ static int setup(struct ws__compiler *c, const struct ws__kernel *k,
     ws__put_str(&b, k->triton_source);
     ws__put_str(&b, target);
     ws__put_u32(&b, jobs);
+    ws__put_u32(&b, limit_s);
     rc = b.failed
              ? b.failed
              : ws__wire_send(c->ctx, c->proc.sock, SETUP, b.data, b.len, -1);
@@ -84,7 +86,7 @@ static int ready(struct ws__compiler *c)
 
 int ws__compiler_start(struct ws_ctx *ctx, const struct ws__kernel *k,
                        const char *target, const char *folder, unsigned jobs,
-                       struct ws__compiler *out)
+                       unsigned limit_s, struct ws__compiler *out)
 {
     int rc;
 
@@ -98,7 +100,7 @@ int ws__compiler_start(struct ws_ctx *ctx, const struct ws__kernel *k,
         ws__worker_start(ctx, WS__ROLE_COMPILE, NULL, out->log, &out->proc));
     WS_TRY_DONE(
         ws__python_send_start(ctx, out->proc.sock, "ws_triton.py", 1, folder));
-    rc = setup(out, k, target, jobs);
+    rc = setup(out, k, target, jobs, limit_s);
     if (rc >= 0)
         rc = ready(out);
     WS_TRY_DONE(broken(out, rc, "at its start"));
@@ -148,6 +150,45 @@ int ws__compiler_next(struct ws__compiler *c, size_t n, size_t *index,
     if (!*out->failed)
         out->failed = NULL;
     return 1;
+}
+
+/* A compiler's words, for terminals and the index. */
+static char *plain_words(struct ws__arena *a, const char *words)
+{
+    char *text = ws__arena_printf(a, "%.*s", MAX_WORDS, words);
+
+    for (char *p = text; p && *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 127)
+            *p = ' ';
+    return text;
+}
+
+int ws__compiled_file(struct ws__arena *a, const char *key,
+                      const struct ws__compiled *r, struct ws__source_file *f)
+{
+    char hex[33];
+
+    memset(f, 0, sizeof(*f));
+    f->key = key;
+    if (r->failed) {
+        f->name = f->entry = "";
+        f->threads = 1;
+        f->failed = plain_words(a, r->failed);
+        return f->failed ? 0 : WS_ENOMEM;
+    }
+    ws__hash_hex(ws__hash_str((struct ws__hash){0, 0}, key), hex);
+    hex[16] = '\0';
+    f->name =
+        ws__arena_printf(a, "%.*s_%s.cubin", (int)strcspn(key, "("), key, hex);
+    f->entry = ws__arena_strdup(a, r->entry);
+    if (!f->name || !f->entry)
+        return WS_ENOMEM;
+    f->threads = r->threads;
+    f->shared_bytes = r->shared_bytes;
+    f->nulls = r->nulls;
+    f->bytes = r->bytes;
+    f->hash = ws__hash_bytes(r->cubin, r->bytes);
+    return 0;
 }
 
 void ws__compiler_stop(struct ws__compiler *c)

@@ -27,7 +27,7 @@
 #define EVERY 16    /* files between two indexes */
 #define MAX_INDEX ((size_t)8 << 20)
 #define MAX_SOURCE ((size_t)1 << 20)
-#define MAX_WORDS 700
+#define LIMIT_S 600 /* to compile a file */
 
 struct job {
     struct ws_spec *spec;
@@ -343,44 +343,16 @@ static void note_failure(struct job *j, const char *key, const char *words)
                  key, words);
 }
 
-/* A compiler's words, for terminals and the index. */
-static char *plain_words(struct job *j, const char *words)
-{
-    char *text = ws__arena_printf(&j->arena, "%.*s", MAX_WORDS, words);
-
-    for (char *p = text; p && *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 127)
-            *p = ' ';
-    return text;
-}
-
 static int take(struct job *j, const char *key, const struct ws__compiled *r)
 {
     struct ws__source_file *f = &j->file[j->nfile];
-    char hex[33];
 
-    memset(f, 0, sizeof(*f));
-    f->key = key;
-    if (r->failed) {
-        f->failed = plain_words(j, r->failed);
-        j->nfile += f->failed != NULL;
-        return f->failed ? 0 : WS_ENOMEM;
+    WS_TRY(ws__compiled_file(&j->arena, key, r, f));
+    if (!f->failed) {
+        WS_TRY(write_file(j, f->name, r->cubin, r->bytes));
+        j->out->compiled++;
     }
-    ws__hash_hex(ws__hash_str((struct ws__hash){0, 0}, key), hex);
-    hex[16] = '\0';
-    f->name = ws__arena_printf(&j->arena, "%.*s_%s.cubin",
-                               (int)strcspn(key, "("), key, hex);
-    f->entry = ws__arena_strdup(&j->arena, r->entry);
-    if (!f->name || !f->entry)
-        return WS_ENOMEM;
-    f->threads = r->threads;
-    f->shared_bytes = r->shared_bytes;
-    f->nulls = r->nulls;
-    f->bytes = r->bytes;
-    f->hash = ws__hash_bytes(r->cubin, r->bytes);
-    WS_TRY(write_file(j, f->name, r->cubin, r->bytes));
     j->nfile++;
-    j->out->compiled++;
     return 0;
 }
 
@@ -490,7 +462,7 @@ static int compile_kernel(struct job *j)
     WS_TRY(want_all(j));
     WS_TRY_DONE(make_folder(j, &real, &work));
     WS_TRY_DONE(ws__compiler_start(j->ctx, j->k, j->target, work,
-                                   job_count(j->opts), &c));
+                                   job_count(j->opts), LIMIT_S, &c));
     rc = compile(j, &c);
     ws__compiler_stop(&c);
     j->out->kernels++;
