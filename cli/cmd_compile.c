@@ -54,19 +54,6 @@ static int print(struct cli *c, const struct ws_compile_result *r)
     return EXIT_DONE;
 }
 
-static int open_spec(struct cli *c, const char *path, const char *workloads,
-                     const struct cli_kernels *k, struct ws_spec **out)
-{
-    struct ws_spec_open_opts o = {.size = sizeof(o),
-                                  .path = path,
-                                  .workloads = workloads,
-                                  .kernels = k->file,
-                                  .nkernels = k->nfile,
-                                  .uncompiled = 1};
-
-    return ws_spec_open_with(c->ctx, &o, out) < 0 ? cli_error(c) : 0;
-}
-
 static int run(struct cli *c, int argc, char **argv)
 {
     struct progress show = {.line = !c->json && isatty(STDERR_FILENO)};
@@ -102,7 +89,7 @@ static int run(struct cli *c, int argc, char **argv)
     o.kernel = kernels.name;
     o.trust_python = trust;
     o.jobs = jobs > 1024 ? 1024 : (unsigned)jobs;
-    rc = open_spec(c, pos[0], workloads, &kernels, &spec);
+    rc = cli_open_uncompiled(c, pos[0], workloads, &kernels, &spec);
     if (rc)
         return rc;
     rc = ws_compile(spec, &o, &r) < 0 ? cli_error(c) : print(c, &r);

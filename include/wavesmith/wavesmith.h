@@ -155,7 +155,8 @@ struct ws_spec_open_opts {
      * the shipped op that computes a Definition fits the Definition. */
     const char *const *kernels;
     size_t nkernels;
-    int uncompiled; /* 1: for ws_compile alone, which then may be needed */
+    int uncompiled; /* 1: kernels in Triton come without what was compiled of
+                       them: for ws_compile and ws_forge */
 };
 WS_API int ws_spec_open_with(struct ws_ctx *ctx,
                              const struct ws_spec_open_opts *opts,
@@ -816,7 +817,9 @@ struct ws_forge_result {
 };
 
 /* Profiles, moves, verifies, keeps or rolls back. The result lives as long as
- * the specification. WS_ENODRIVER: there is no libclang 19. */
+ * the specification. WS_ENODRIVER: there is no libclang 19. Of a kernel in
+ * Triton: WS_EREFERENCE: there is no Python, or (unless it is explained) no
+ * Triton; WS_EACCES: it is not trusted (trust_python). */
 WS_API int ws_forge(struct ws_spec *spec, const struct ws_forge_opts *opts,
                     struct ws_forge_result **out);
 

@@ -242,6 +242,8 @@ int ws__measure_plan(struct ws__measure *m, const struct ws__candidate *c,
             return 0;
         }
     }
+    if (k->dialect == WS__DIALECT_TRITON && m->opts.ready)
+        WS_TRY(m->opts.ready(m->opts.ready_user, k, vars));
     rc = ws__plan_make(m->ctx, k, vars, plan);
     if (rc == WS_ENOMEM)
         return rc;

@@ -5,6 +5,7 @@
 
 #include "llm/llm.h"
 #include "plan/plan.h"
+#include "plan/plan_triton.h"
 #include "search/forge/forge.h"
 #include "xform/xform.h"
 
@@ -15,7 +16,8 @@ struct ws__forge_source {
     bool parsed;
     struct ws__ast ast;
     struct ws__forge_move *move;
-    struct ws__site *site; /* of each move */
+    struct ws__site *site; /* of each move; in Triton: */
+    struct ws__triton_places triton;
     size_t nmove;
 };
 
@@ -25,8 +27,10 @@ struct ws__workshop {
     const struct ws_forge_opts *o;
     struct ws__arena arena;
     char *headers;
-    size_t first;     /* kernels of the specification itself */
-    const char *name; /* of the kernel that is begun with */
+    struct ws__triton_helper helper; /* ctx NULL: it was not needed yet */
+    struct ws__triton_ready ready;   /* spec NULL: nothing is compiled */
+    size_t first;                    /* kernels of the specification itself */
+    const char *name;                /* of the kernel that is begun with */
     /* A model that proposes, too; NULL: none. */
     struct ws__llm *model;
     struct ws__llm_meter meter;
@@ -51,6 +55,19 @@ int ws__workshop_text(struct ws__workshop *s, size_t kernel, const char **out);
 int ws__workshop_new(struct ws__workshop *s, uint32_t of, const char *text,
                      const struct ws__change *change, size_t nchange,
                      size_t *out);
+
+/* As ws__measure_opts.ready; of a workshop. */
+int ws__workshop_ready(void *self, const struct ws__kernel *k,
+                       const union wsrt_value *vars);
+
+/* plan_workshop_triton.c: the same as for C: the places of a source, moves made
+ * of them, and the text and changes of one. The texts are in the workshop's
+ * arena. */
+int ws__workshop_triton_parse(struct ws__workshop *s, size_t kernel);
+int ws__workshop_triton_moves(struct ws__workshop *s, size_t kernel);
+int ws__workshop_triton_apply(struct ws__workshop *s, size_t kernel,
+                              const struct ws__forge_move *m,
+                              struct ws__triton_edited *out);
 
 /* plan_forge_model.c: asks the model for a kernel made from this one: 1; 0:
  * nothing came of it, and why. */
