@@ -191,8 +191,10 @@ static void print_result(const struct ws_forge_result *r)
         printf("nothing was better: the original stays\n");
     if (r->written)
         printf("written to %s\n", r->written);
-    else if (r->patch)
+    else if (r->patch && *r->patch)
         printf("%s", r->patch);
+    else if (r->patch)
+        printf("the source stays; its kernel file becomes\n%s", r->kernel_file);
 }
 
 static int show(struct cli *c, const struct ws_forge_result *r, bool explain)

@@ -807,7 +807,8 @@ struct ws_forge_result {
                                was better */
     double gap_before, gap_after;             /* 0: not known */
     const char *source, *kernel_file, *patch; /* texts; NULL: the original
-                                                 stays */
+                                                 stays; patch "": its source
+                                                 does */
     const char *written; /* the folder; NULL: nothing was written */
     const char *gates;   /* what the result was proven by: "values, shapes" */
     uint64_t trials;

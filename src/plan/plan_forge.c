@@ -111,7 +111,8 @@ static int open_store(struct forging *s)
         s->run.spec =
             ws__hash_mix(s->run.spec, s->o.proposer, strlen(s->o.proposer));
     /* Times of two compilers do not mix. */
-    s->run.spec = ws__hash_str(s->run.spec, s->shop->ready.version);
+    if (*s->shop->ready.version)
+        s->run.spec = ws__hash_str(s->run.spec, s->shop->ready.version);
     s->run.device = id->hash;
     s->run.seed = s->o.seed;
     return 0;

@@ -76,8 +76,8 @@ int ws__workshop_ask(struct ws__workshop *s, uint32_t kernel, uint32_t *out,
 /* How a move ended, for the next prompt. */
 void ws__workshop_hear(struct ws__workshop *s, const struct ws__forge_step *x);
 
-/* plan_diff.c: two texts as a unified diff, three lines around each change.
- * Freed by ws__free. */
+/* plan_diff.c: two texts as a unified diff, three lines around each change;
+ * empty if they are the same. Freed by ws__free. */
 int ws__plan_diff(struct ws_ctx *ctx, const char *name, const char *before,
                   const char *after, char **out);
 

@@ -20,6 +20,7 @@
 #include "base/banned.h"
 
 #define MAX_KEYS 256 /* of one time */
+#define MAX_JOBS 16  /* compilers take some hundred MB each */
 #define LIMIT_S 120  /* to compile a file */
 
 struct wanted {
@@ -128,7 +129,7 @@ static int want_all(struct wanted *w, const union wsrt_value *vars)
     WS_TRY(want_launches(w, vars, false));
     if (!w->n)
         return 0;
-    w->max = w->r->jobs < MAX_KEYS ? w->r->jobs : MAX_KEYS;
+    w->max = w->r->jobs;
     for (size_t i = 0; i < s->nworkload && w->n < w->max; i++)
         WS_TRY(want_workload(w, &s->workload[i], vars));
     return want_values(w, vars);
@@ -303,7 +304,7 @@ int ws__triton_ready_open(struct ws_spec *spec, struct ws__arena *arena,
     int major, minor, rc;
 
     *out = (struct ws__triton_ready){.spec = spec, .arena = arena, .of = -1};
-    out->jobs = n > 0 ? (unsigned)n : 1;
+    out->jobs = n > MAX_JOBS ? MAX_JOBS : n > 0 ? (unsigned)n : 1;
     WS_TRY(check_trust(spec, kernel, trusted));
     if (!ws__plan_capability(device, &major, &minor))
         return ws__fail(spec->ctx, WS_ENODEVICE,

@@ -197,16 +197,28 @@ static void inherit(const struct ws__forging *s, const struct ws__forge_base *b,
     }
 }
 
-/* Other values of the parameters that the move brought, one after the other:
- * the best of a short look becomes the candidate. */
+static bool same_values(const struct ws__param *a, const struct ws__param *b)
+{
+    bool same = a->nvalue == b->nvalue;
+
+    for (size_t v = 0; same && v < a->nvalue; v++)
+        same = ws__value_eq(&a->value[v], &b->value[v]);
+    return same;
+}
+
+/* Other values of the parameters that the move brought, or gave other values,
+ * one after the other: the best of a short look becomes the candidate. */
 static int settle_values(struct ws__forging *s, const struct ws__forge_base *b,
                          struct ws__candidate *c, double *ns)
 {
     const struct ws__kernel *k = &s->f->kernel[c->kernel];
+    const struct ws__kernel *old = &s->f->kernel[b->c.kernel];
 
-    for (size_t p = b->c.config.n; p < k->nparam; p++) {
+    for (size_t p = 0; p < k->nparam; p++) {
         uint16_t dflt = c->config.at[p];
 
+        if (p < b->c.config.n && same_values(&k->param[p], &old->param[p]))
+            continue;
         for (size_t v = 0; v < k->param[p].nvalue; v++) {
             struct ws__candidate other = *c;
             double got;
