@@ -75,6 +75,10 @@ static int run(struct cli *c, int argc, char **argv)
          &workloads},
         {"kernel", "NAME|FILE", "one of several, or a kernel file for the op",
          CLI_KERNEL, &kernels},
+        {"config", "K=V,...",
+         "this config alone, the rest of it at its default; else every valid "
+         "one",
+         CLI_TEXT, &o.config},
         {"jobs", "N", "so many at the same time; else one a processor", CLI_U64,
          &jobs},
         {"trust-python", NULL, "let the kernels' source run: it is code",

@@ -207,6 +207,8 @@ struct ws_compile_opts {
     int trust_python;   /* 1: the kernels' source may run; it is code */
     void (*progress)(void *user, const struct ws_compile_progress *p);
     void *user;
+    const char *config; /* "K=V,...", the rest at its default: this one alone;
+                           NULL: every valid one */
 };
 
 struct ws_compile_result {

@@ -39,7 +39,7 @@ struct ws__measure_opts {
                        const char **key);
     /* Asked before a kernel in Triton is launched with these values, so that
      * what it needs may be compiled; in the caller's thread. NULL: what is not
-     * compiled is filtered. */
+     * compiled is filtered. The resource filter alone does not ask. */
     int (*ready)(void *user, const struct ws__kernel *k,
                  const union wsrt_value *vars);
     void *ready_user;

@@ -123,6 +123,10 @@ static int want_workload(struct job *j, const struct ws__workload *w)
     WS_TRY(ws__instance_make(j->ctx, j->spec->s->op, w, &in));
     if (!in_range(j->k, &in))
         return 0;
+    if (j->opts->config) {
+        WS_TRY(ws__config_parse(j->ctx, j->k, j->opts->config, &c));
+        return want_config(j, &c, &in);
+    }
     WS_TRY(ws__space_new(j->ctx, j->k, in.vars, true, false, &space));
     /* A default that is not worth trying is measured all the same. */
     ws__config_default(j->k, &c);
@@ -513,18 +517,20 @@ static int check(struct ws_spec *spec, const struct ws_compile_opts *o,
 int ws_compile(struct ws_spec *spec, const struct ws_compile_opts *opts,
                struct ws_compile_result *out)
 {
-    static const struct ws_compile_opts none = {.size = sizeof(none)};
-    const struct ws_compile_opts *o = opts ? opts : &none;
+    struct ws_compile_opts o = {0};
     size_t first, last;
     int rc = 0;
 
     memset(out, 0, sizeof(*out));
-    WS_TRY(check(spec, o, &first, &last));
+    if (opts)
+        memcpy(&o, opts,
+               opts->size && opts->size < sizeof(o) ? opts->size : sizeof(o));
+    WS_TRY(check(spec, &o, &first, &last));
     for (size_t i = first; i < last && rc >= 0; i++) {
         struct job j = {.spec = spec,
                         .ctx = spec->ctx,
                         .k = &spec->s->kernel[i],
-                        .opts = o,
+                        .opts = &o,
                         .out = out};
 
         if (j.k->dialect != WS__DIALECT_TRITON)
