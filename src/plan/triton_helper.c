@@ -67,8 +67,12 @@ static int broken(struct ws__triton_helper *h, int rc)
         ws__python_last_words(h->log, words, sizeof(words));
         rc = ws__fail(h->ctx, WS_EREFERENCE,
                       "the helper for Triton ended: %s%s", how, words);
-        ws__hint(h->ctx, "it needs Python 3.11 or later, which "
-                         "WAVESMITH_PYTHON may name");
+        ws__hint(h->ctx,
+                 strstr(words, "fork")
+                     ? "name the interpreter itself in WAVESMITH_PYTHON: a "
+                       "script may start no other program here"
+                     : "it needs Python 3.11 or later, which WAVESMITH_PYTHON "
+                       "may name");
     } else if (rc == WS_ETIMEOUT) {
         stopped = ws__check_stop(h->ctx);
         rc = stopped < 0 ? stopped

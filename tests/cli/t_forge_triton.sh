@@ -109,8 +109,18 @@ mkdir "$tmp/patched" && cp "$spec/kernels/scale.py" "$tmp/patched"
 check "the patch makes the source" cmp -s "$tmp/patched/scale.py" "$tmp/new/scale.py"
 check "comments stay" grep -qF "# a block a program" "$tmp/new/scale.py"
 expect "it compiles ahead" 0 on "$ws" compile "$tmp/new/$name.yaml" --config "" --target sm_90 --trust-python
-check "its config alone" out_has "1 files for sm_90"
-expect "and is right" 0 on "$ws" check "$tmp/new/$name.yaml" --device cuda:0 --workload N=1003
+check "its config alone" grep -q "^[1-4] files for sm_90" "$tmp/out"
+expect "and is right" 0 on "$ws" check "$tmp/new/$name.yaml" --device cuda:0 --workload N=999
+# A model is asked in Triton's words, and its source is made a kernel of.
+cat >"$tmp/agent" <<A
+#!/bin/sh
+cat >>"$tmp/prompts"
+printf '<<<<<<< SEARCH\n    # a block a program\n=======\n    # one block a program\n>>>>>>> REPLACE\n'
+A
+chmod +x "$tmp/agent"
+"${forge[@]}" --seed 5 --budget 16 --no-profile --no-memory --proposer command --model-command "$tmp/agent" --json >"$tmp/out" 2>"$tmp/err"
+check "a model is told what Triton is" grep -q "reach a function as its constants, by 'constexprs' of a launch" "$tmp/prompts"
+check "and its source is compiled" json 'any(m["move"] == "model" and m["end"] in ("same", "prepares") for m in moves)'
 # Another source is another run.
 sed -i 's/# a block a program/# another comment/' "$spec/kernels/scale.py"
 "${forge[@]}" --budget 1 --json >"$tmp/out" 2>"$tmp/err"
