@@ -21,6 +21,7 @@
 enum { SETUP = 110, READY, JOBS, RESULT, DONE };
 
 #define START_NS 120000000000u /* importing, and what the user's text does */
+#define SLACK_NS 60000000000u  /* of a file, beside its own limit */
 #define GRACE_NS 2000000000u
 #define MAX_WORDS 700
 
@@ -28,6 +29,11 @@ static int broken(struct ws__compiler *c, int rc, const char *when)
 {
     char how[96], words[240] = "";
 
+    if (rc == WS_ETIMEOUT) {
+        WS_TRY(ws__check_stop(c->ctx));
+        return ws__fail(c->ctx, WS_EREFERENCE,
+                        "the compiler does not answer %s", when);
+    }
     if (rc != WS_ECRASH)
         return rc;
     ws__proc_stop(&c->proc, GRACE_NS);
@@ -92,6 +98,7 @@ int ws__compiler_start(struct ws_ctx *ctx, const struct ws__kernel *k,
 
     memset(out, 0, sizeof(*out));
     out->ctx = ctx;
+    out->limit_ns = limit_s * 1000000000ull + SLACK_NS;
     out->proc.sock = -1;
     ws__buf_init(&out->in, ctx, WS__WIRE_MAX);
     out->log = ws__python_log(ctx);
@@ -131,7 +138,8 @@ int ws__compiler_next(struct ws__compiler *c, size_t n, size_t *index,
 {
     struct ws__reader r;
     uint32_t type;
-    int rc = ws__wire_recv(c->ctx, c->proc.sock, &type, &c->in, NULL, 0);
+    int rc =
+        ws__wire_recv(c->ctx, c->proc.sock, &type, &c->in, NULL, c->limit_ns);
 
     WS_TRY(broken(c, rc, "at work"));
     if (type == DONE)

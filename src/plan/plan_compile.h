@@ -25,7 +25,8 @@ struct ws__compiler {
     struct ws__proc proc;
     struct ws__buf in;
     int log;
-    char version[64]; /* of Triton */
+    uint64_t limit_ns; /* until there is another result */
+    char version[64];  /* of Triton */
 };
 
 /* Starts Python on a kernel's text for a target; it may write below `folder`

@@ -22,6 +22,8 @@
 #define MAX_KEYS 256 /* of one time */
 #define MAX_JOBS 16  /* compilers take some hundred MB each */
 #define LIMIT_S 120  /* to compile a file */
+#define MAX_THREADS 1024u
+#define MAX_SHARED (1u << 24)
 
 struct wanted {
     struct ws__triton_ready *r;
@@ -119,15 +121,15 @@ static int want_values(struct wanted *w, const union wsrt_value *vars)
     return 0;
 }
 
-/* What is needed now; if that is anything, as much besides as there are
- * processors. */
-static int want_all(struct wanted *w, const union wsrt_value *vars)
+/* What is needed now; if that is anything, as much besides (`extra`) as there
+ * are processors. */
+static int want_all(struct wanted *w, const union wsrt_value *vars, bool extra)
 {
     const struct ws__spec *s = w->r->spec->s;
 
     w->max = MAX_KEYS;
     WS_TRY(want_launches(w, vars, false));
-    if (!w->n)
+    if (!w->n || !extra)
         return 0;
     w->max = w->r->jobs;
     for (size_t i = 0; i < s->nworkload && w->n < w->max; i++)
@@ -157,7 +159,7 @@ static int start(struct ws__triton_ready *r, size_t kernel)
     if (!*r->version)
         snprintf(r->version, sizeof(r->version), "%s", r->compiler.version);
     if (strcmp(r->version, r->compiler.version) != 0)
-        return ws__fail(ctx, WS_EREFERENCE,
+        return ws__fail(ctx, WS_EVERSION,
                         "Triton was %s when the run began, and is %s now",
                         r->version, r->compiler.version);
     return 0;
@@ -186,6 +188,14 @@ static int add_file(struct ws__triton_ready *r, struct ws__kernel *k,
     return 0;
 }
 
+/* Within what readers of an index rely on. */
+static bool is_launch(const struct ws__source_file *f)
+{
+    return *f->entry && strlen(f->entry) < WS__MAX_ENTRY && f->threads &&
+           f->threads <= MAX_THREADS && f->shared_bytes <= MAX_SHARED &&
+           f->nulls <= WS__MAX_NULLS;
+}
+
 static int take(struct ws__triton_ready *r, struct ws__kernel *k,
                 const char *key, const struct ws__compiled *c)
 {
@@ -201,10 +211,10 @@ static int take(struct ws__triton_ready *r, struct ws__kernel *k,
         memcpy(data, c->cubin, c->bytes);
         f.data = data;
         why = ws__cubin_lacks(data, f.bytes, f.entry);
-        if (why || !f.threads || f.nulls > WS__MAX_NULLS)
+        if (why || !is_launch(&f))
             return ws__fail(r->spec->ctx, WS_EPROTO,
                             "the compiler answers nonsense: %s",
-                            why ? why : "no such launch");
+                            why ? why : "it cannot be launched");
     }
     return add_file(r, k, &f);
 }
@@ -227,25 +237,9 @@ static int compile(struct ws__triton_ready *r, struct ws__kernel *k,
     return rc;
 }
 
-/* A text that Python cannot load has no files at all, and that is no error of
- * a run that made it. */
-static int refuse(struct ws__triton_ready *r, struct ws__kernel *k,
-                  struct wanted *w)
-{
-    struct ws_ctx *ctx = r->spec->ctx;
-    struct ws__compiled c = {0};
-    char words[500];
-
-    snprintf(words, sizeof(words), "%.490s", ctx->err.message);
-    ws__error_clear(ctx);
-    c.failed = words;
-    for (size_t i = 0; i < w->n; i++)
-        WS_TRY(take(r, k, w->key[i], &c));
-    return 0;
-}
-
-int ws__triton_ready_make(struct ws__triton_ready *r, size_t kernel,
-                          const union wsrt_value *vars)
+/* What is needed; `extra`: and what will be. */
+static int attempt(struct ws__triton_ready *r, size_t kernel,
+                   const union wsrt_value *vars, bool extra)
 {
     struct ws__kernel *k = &r->spec->s->kernel[kernel];
     struct wanted *w = ws__alloc(r->spec->ctx, 1, sizeof(*w));
@@ -254,23 +248,67 @@ int ws__triton_ready_make(struct ws__triton_ready *r, size_t kernel,
     if (rc >= 0) {
         w->r = r;
         w->k = k;
-        rc = want_all(w, vars);
+        rc = want_all(w, vars, extra);
     }
     if (rc >= 0 && w->n) {
         rc = start(r, kernel);
         if (rc >= 0)
             rc = compile(r, k, w);
-        else if (rc == WS_EREFERENCE && *r->version && r->of < 0)
-            rc = refuse(r, k, w);
         if (rc < 0)
             stop(r); /* it may be in the middle of an answer */
     }
+    ws__free(r->spec->ctx, w);
+    return rc < 0 ? rc : 0;
+}
+
+/* A text that Python cannot load, or that makes the compiler end or talk
+ * nonsense, has no files, and that is no error of a run that tried it. */
+static int refuse(struct ws__triton_ready *r, size_t kernel,
+                  const union wsrt_value *vars)
+{
+    struct ws_ctx *ctx = r->spec->ctx;
+    struct ws__kernel *k = &r->spec->s->kernel[kernel];
+    struct wanted *w = ws__alloc(ctx, 1, sizeof(*w));
+    struct ws__compiled c = {0};
+    char words[500];
+    int rc = w ? 0 : WS_ENOMEM;
+
+    snprintf(words, sizeof(words), "%.490s", ctx->err.message);
+    ws__error_clear(ctx);
+    c.failed = words;
+    if (rc >= 0) {
+        w->r = r;
+        w->k = k;
+        rc = want_all(w, vars, false);
+    }
+    for (size_t i = 0; rc >= 0 && i < w->n; i++)
+        rc = take(r, k, w->key[i], &c);
+    ws__free(ctx, w);
+    return rc;
+}
+
+static bool is_its_fault(int rc)
+{
+    return rc == WS_EREFERENCE || rc == WS_EPROTO;
+}
+
+int ws__triton_ready_make(struct ws__triton_ready *r, size_t kernel,
+                          const union wsrt_value *vars)
+{
+    struct ws__kernel *k = &r->spec->s->kernel[kernel];
+    int rc = attempt(r, kernel, vars, true);
+
+    if (is_its_fault(rc)) { /* or memory was short */
+        ws__error_clear(r->spec->ctx);
+        rc = attempt(r, kernel, vars, false);
+    }
+    if (is_its_fault(rc))
+        rc = refuse(r, kernel, vars);
     if (rc >= 0 && !k->triton) {
         k->triton = ws__arena_printf(r->arena, "%s %s", r->version, r->target);
         rc = k->triton ? 0 : WS_ENOMEM;
     }
-    ws__free(r->spec->ctx, w);
-    return rc < 0 ? rc : 0;
+    return rc;
 }
 
 /* --- opening -------------------------------------------------------------- */

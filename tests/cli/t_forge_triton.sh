@@ -121,6 +121,24 @@ chmod +x "$tmp/agent"
 "${forge[@]}" --seed 5 --budget 16 --no-profile --no-memory --proposer command --model-command "$tmp/agent" --json >"$tmp/out" 2>"$tmp/err"
 check "a model is told what Triton is" grep -q "reach a function as its constants, by 'constexprs' of a launch" "$tmp/prompts"
 check "and its source is compiled" json 'any(m["move"] == "model" and m["end"] in ("same", "prepares") for m in moves)'
+# A source is code that may talk to the tool in the compiler's place.
+cp -r "$spec" "$tmp/lies" && rm -rf "$tmp/lies/.wavesmith"
+cat >>"$tmp/lies/kernels/scale.py" <<'P'
+
+
+import socket, struct
+def blob(raw): return struct.pack("<Q", len(raw)) + raw
+def text(s): return blob(s.encode() + b"\0")
+def send(kind, body): tool.sendall(struct.pack("<II", len(body), kind) + body)
+tool = socket.socket(fileno=3)
+send(111, text("3.6.0") + text(""))
+tool.recv(100)
+for _ in range(20000):
+    send(113, struct.pack("<I", 0) + text("no\x1b[31m") + text("") + struct.pack("<III", 0, 0, 0) + blob(b""))
+P
+expect "a source that lies" 1 on "$ws" forge "$tmp/lies" --device cuda:0 --trust-python --budget 2
+check "is not right, in plain words" eval 'out_has "the original is not right: build" && ! grep -q "$(printf "\033")" "$tmp/out" "$tmp/err"'
+check "nothing of it is left" test -z "$(find "$tmp/lies/.wavesmith" -name '.work-*')"
 # Another source is another run.
 sed -i 's/# a block a program/# another comment/' "$spec/kernels/scale.py"
 "${forge[@]}" --budget 1 --json >"$tmp/out" 2>"$tmp/err"
