@@ -552,10 +552,51 @@ static int prepare(struct ws_ctx *ctx, void *user)
     return rc;
 }
 
+/* The whole way to a new text. */
+static int talk(struct ws_ctx *ctx, void *user)
+{
+    static const char source[] =
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+        "def f(x_ptr, y_ptr, n, BLOCK: tl.constexpr):\n"
+        "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "    x = tl.load(x_ptr + i, mask=i < n)\n"
+        "    tl.store(y_ptr + i, x * 2, mask=i < n)\n";
+    static const char facts[] =
+        "{\"launches\": [{\"entry\": \"f\", \"constexprs\": [\"BLOCK\"], "
+        "\"warps\": 4, \"stages\": 1, \"grid\": \"ceil_div(N, BLOCK)\", "
+        "\"args\": [\"X\", \"Y\", {\"int32\": \"N\"}]}], \"parameters\": "
+        "{\"BLOCK\": [256]}}";
+    const char *python = getenv("WAVESMITH_PYTHON");
+    struct ws__triton_places p;
+    struct ws__triton_edited e;
+    struct ws__triton_helper h;
+    struct ws__arena a;
+    size_t i = 0;
+    int rc;
+
+    (void)user;
+    ctx->python = ws__strdup(ctx, python ? python : "/usr/bin/python3");
+    if (!ctx->python)
+        return WS_ENOMEM;
+    ws__arena_init(&a, ctx);
+    rc = ws__triton_helper_open(ctx, &a, 0, &h);
+    if (rc >= 0) {
+        rc = ws__triton_find(&h, source, facts, &p);
+        while (rc >= 0 && p.place[i].refused)
+            i++;
+        if (rc >= 0)
+            rc = ws__triton_apply(&h, source, facts, p.place[i].site, &e);
+        ws__triton_helper_close(&h);
+    }
+    ws__arena_free(&a);
+    return rc;
+}
+
 static void memory_may_fail(void **state)
 {
     (void)state;
     assert_true(t_torture(prepare, NULL) > 3);
+    assert_true(t_torture(talk, NULL) > 20);
 }
 
 int main(void)
