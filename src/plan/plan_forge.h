@@ -31,8 +31,8 @@ struct ws__workshop {
     struct ws__llm *model;
     struct ws__llm_meter meter;
     bool model_gone;
-    uint32_t failed;  /* kernel of the model's last reply if that failed; 0 */
-    unsigned replies; /* asked for so far, from the journal or anew */
+    uint32_t failed; /* kernel of the model's last reply if that failed; 0 */
+    unsigned replies, profiles; /* so far, from the journal or anew */
     struct ws__journal journal;
     const struct ws__run *run;
     struct ws__buf diagnosis, told; /* words for the prompt */
@@ -51,6 +51,12 @@ int ws__workshop_text(struct ws__workshop *s, size_t kernel, const char **out);
 int ws__workshop_new(struct ws__workshop *s, uint32_t of, const char *text,
                      const struct ws__change *change, size_t nchange,
                      size_t *out);
+
+/* plan_forge_facts.c: what is known of the candidate of an ok trial on the
+ * first workload, from the journal or from a profile made now. Facts follow
+ * each other in a run that is continued as they did when it was begun. */
+int ws__workshop_facts(struct ws__workshop *s, const struct ws__trial *t,
+                       double fact[WS__NFACT]);
 
 /* plan_forge_model.c: asks the model for a kernel made from this one: 1; 0:
  * nothing came of it, and why. */

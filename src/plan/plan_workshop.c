@@ -5,7 +5,6 @@
 #include "base/fs.h"
 #include "base/spawn.h"
 #include "plan/plan_forge.h"
-#include "plan/plan_profile.h"
 
 #include "base/banned.h"
 
@@ -262,36 +261,13 @@ static int diagnose(void *self, const struct ws__trial *t,
                     struct ws__diagnosis *out, double *gap)
 {
     struct ws__workshop *s = self;
-    const struct ws_profile_opts o = {.set = "full"};
-    struct ws__profiling *p = ws__alloc(s->spec->ctx, 1, sizeof(*p));
     double fact[WS__NFACT];
-    int rc;
 
-    if (!p)
-        return WS_ENOMEM;
-    *p = (struct ws__profiling){.spec = s->spec,
-                                .o = &o,
-                                .m = s->m,
-                                .device = ws__measure_device(s->m),
-                                .c = t->candidate,
-                                .one_size = true,
-                                .scaled_axis = -1,
-                                .counters = "none"};
-    p->scaled_ns = p->fixed_ns = __builtin_nan("");
-    p->w[0] = s->spec->s->workload[0];
-    p->t = *t;
-    rc = ws__instance_make(s->spec->ctx, s->spec->s->op, &p->w[0], &p->in);
-    if (rc >= 0)
-        rc = ws__profile_right(p);
-    if (rc >= 0) {
-        ws__profile_facts(p, fact);
-        ws__diagnose(fact, out);
-        tell_diagnosis(s, out, fact);
-        *gap = fact[WS__F_GAP] > 0 ? fact[WS__F_GAP] : 0;
-        rc = 1;
-    }
-    ws__free(s->spec->ctx, p);
-    return rc;
+    WS_TRY(ws__workshop_facts(s, t, fact));
+    ws__diagnose(fact, out);
+    tell_diagnosis(s, out, fact);
+    *gap = fact[WS__F_GAP] > 0 ? fact[WS__F_GAP] : 0;
+    return 1;
 }
 
 /* --- what is remembered, over all projects -------------------------------- */

@@ -63,6 +63,7 @@ check "on every workload" json 'all(w["lo"] > 1 for w in p["workloads"])'
 check "by moves that it names" json 'any(m["part"] and m["end"] == "kept" and m["trial"] for m in moves)'
 check "what was answered is not asked again" json "p['trials'] >= 8"
 cp "$tmp/out" "$tmp/first"
+expect "ceilings that nobody knew when it began" 0 "$ws" roof --quick
 expect "once more: all is on record" 0 "${forge[@]}" --budget 14 --json
 check "and ends alike" python3 -c 'import json, sys
 a, b = (json.load(open(f)) for f in sys.argv[1:])
