@@ -197,30 +197,46 @@ static void inherit(const struct ws__forging *s, const struct ws__forge_base *b,
     }
 }
 
-/* Other values of the parameters that the move brought, one after the other:
- * the best of a short look becomes the candidate. */
+/* The best value of a parameter in short looks at all of them becomes the
+ * candidate's. */
+static int settle_value(struct ws__forging *s, struct ws__candidate *c,
+                        size_t at, double *ns)
+{
+    const struct ws__param *p = &s->f->kernel[c->kernel].param[at];
+    struct ws__candidate *other =
+        ws__alloc(s->f->ctx, p->nvalue, sizeof(*other));
+    size_t n = 0;
+    int rc;
+
+    if (!other)
+        return WS_ENOMEM;
+    for (size_t v = 0; v < p->nvalue; v++)
+        if (v != c->config.at[at]) {
+            other[n] = *c;
+            other[n++].config.at[at] = (uint16_t)v;
+        }
+    rc = ws__forge_looks(s, other, n);
+    for (size_t i = 0; i < n && rc >= 0; i++) {
+        double got;
+
+        rc = ws__forge_look(s, &other[i], &got);
+        if (rc >= 0 && got > 0 && got < *ns) {
+            *ns = got;
+            *c = other[i];
+        }
+    }
+    ws__free(s->f->ctx, other);
+    return rc;
+}
+
+/* The parameters that the move brought, one after the other. */
 static int settle_values(struct ws__forging *s, const struct ws__forge_base *b,
                          struct ws__candidate *c, double *ns)
 {
     const struct ws__kernel *k = &s->f->kernel[c->kernel];
 
-    for (size_t p = b->c.config.n; p < k->nparam; p++) {
-        uint16_t dflt = c->config.at[p];
-
-        for (size_t v = 0; v < k->param[p].nvalue; v++) {
-            struct ws__candidate other = *c;
-            double got;
-
-            if (v == dflt)
-                continue;
-            other.config.at[p] = (uint16_t)v;
-            WS_TRY(ws__forge_look(s, &other, &got));
-            if (got > 0 && got < *ns) {
-                *ns = got;
-                *c = other;
-            }
-        }
-    }
+    for (size_t p = b->c.config.n; p < k->nparam; p++)
+        WS_TRY(settle_value(s, c, p, ns));
     return 0;
 }
 

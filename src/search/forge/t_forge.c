@@ -27,8 +27,17 @@ static const struct ws__forge_move all[] = {
     {.name = "refused", .words = "g", .gain = 9, .refused = "it must not"},
     {.name = "cannot", .words = "h", .gain = 1.1, .finding = latency_finding},
     {.name = "uneven", .words = "i", .gain = 1.1, .finding = latency_finding},
+    {.name = "valued", .words = "j", .gain = 1.1, .finding = latency_finding},
 };
 #define NMOVE WS_COUNT(all)
+#define VALUED                                                                 \
+    (NMOVE - 1) /* brings a parameter; only where it is asked for              \
+                 */
+
+static struct ws__value values[3];
+static const struct ws__param brought = {.name = "U",
+                                         .value = values,
+                                         .nvalue = WS_COUNT(values)};
 
 struct world {
     struct ws__kernel *kernel;
@@ -48,6 +57,8 @@ struct world {
         size_t n;
     } * record;
     size_t nrecord, replayed;
+    struct ws__question soon[8]; /* announced and not asked yet */
+    size_t nsoon, foretold, in_vain;
     char *value[2]; /* of the journal, by key */
     struct ws__forge_event last;
     char order[4000]; /* names of moves as they are tried */
@@ -100,15 +111,41 @@ static int fill(const struct ws__candidate *c, const struct ws__question *q,
     if (!t->sample_ns)
         return WS_ENOMEM;
     for (size_t i = 0; i < SAMPLES; i++)
-        t->sample_ns[t->nsample++] = time_of(c->kernel, q->workload) * noise();
+        t->sample_ns[t->nsample++] = time_of(c->kernel, q->workload) /
+                                     (1 + .2 * c->config.at[0]) * noise();
     t->spent_ns = 1000;
     return 0;
+}
+
+static int prefetch(void *self, const struct ws__question *q, size_t n)
+{
+    (void)self;
+    assert_in_range(n, 2, WS_COUNT(w.soon));
+    memcpy(w.soon, q, n * sizeof(*q));
+    w.nsoon = n;
+    return 0;
+}
+
+static void was_announced(const struct ws__question *q)
+{
+    if (!w.nsoon)
+        return;
+    if (w.soon[0].workload == q->workload && w.soon[0].pair == q->pair &&
+        w.soon[0].effort == q->effort &&
+        ws__candidate_eq(&w.soon[0].a, &q->a)) {
+        w.foretold++;
+        memmove(w.soon, w.soon + 1, --w.nsoon * sizeof(*w.soon));
+    } else {
+        w.in_vain += w.nsoon;
+        w.nsoon = 0;
+    }
 }
 
 static int answer(void *self, const struct ws__question *q,
                   struct ws__trial *out)
 {
     (void)self;
+    was_announced(q);
     if (w.stop_at && ++w.asked >= w.stop_at)
         return ws__fail(w.ctx, WS_ECANCEL, "stopped");
     WS_TRY(fill(&q->a, q, &out[0]));
@@ -117,6 +154,7 @@ static int answer(void *self, const struct ws__question *q,
 
 static const struct ws__evaluator_ops evaluator = {.abi = 1,
                                                    .name = "arithmetic",
+                                                   .prefetch = prefetch,
                                                    .answer = answer,
                                                    .live = true};
 
@@ -235,6 +273,11 @@ static int make(void *self, uint32_t kernel, const struct ws__forge_move *m,
     }
     assert_true(w.nkernel < MAX_KERNELS);
     w.made[w.nkernel] = w.made[kernel] | 1u << m->site;
+    w.kernel[w.nkernel] = w.kernel[kernel];
+    if (m->site == VALUED) {
+        w.kernel[w.nkernel].param[0] = brought;
+        w.kernel[w.nkernel].nparam = 1;
+    }
     *out = w.nkernel++;
     return 1;
 }
@@ -303,7 +346,7 @@ static int reset(void **state)
     memset(&w, 0, sizeof(w));
     w.kernel = k ? k : calloc(MAX_KERNELS, sizeof(*k));
     w.nkernel = 1;
-    w.allowed = (1u << NMOVE) - 1;
+    w.allowed = (1u << VALUED) - 1;
     return w.kernel ? 0 : -1;
 }
 
@@ -376,6 +419,24 @@ static void all_ends(void **state)
     assert_true(o.speedup.hi / o.speedup.lo < 1.02);
     assert_true(fabs(o.row[0].original_ns / o.row[0].best_ns - 3) < .1);
     assert_non_null(o.end);
+    ws__forge_clear(ctx, &o);
+}
+
+/* A parameter that a move brought is set to the best of its values; what is
+ * asked in a row is announced before. */
+static void values_are_settled(void **state)
+{
+    struct ws__forge_outcome o;
+
+    (void)state;
+    w.allowed = 1u << VALUED;
+    assert_int_equal(run(ctx, NULL, false, &o), 0);
+    assert_int_equal(o.best_step, 0);
+    assert_int_equal(o.best.config.at[0], 2);
+    assert_true(o.speedup.lo < 1.4 && o.speedup.hi > 1.4);
+    /* Two workloads of the original, two values, two pairs twice. */
+    assert_int_equal(w.foretold, 2 + 2 + 2 + 2);
+    assert_int_equal(w.in_vain + w.nsoon, 0);
     ws__forge_clear(ctx, &o);
 }
 
@@ -580,6 +641,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(all_ends, reset),
+        cmocka_unit_test_setup(values_are_settled, reset),
         cmocka_unit_test_setup(without_pairs, reset),
         cmocka_unit_test_setup(nothing_to_gain, reset),
         cmocka_unit_test_setup(original_is_wrong, reset),
