@@ -51,6 +51,25 @@ int ws__workshop_text(struct ws__workshop *s, size_t kernel, const char **out);
 int ws__workshop_new(struct ws__workshop *s, uint32_t of, const char *text,
                      const struct ws__change *change, size_t nchange,
                      size_t *out);
+/* The name of the next one; what it takes to use one that spec has made, whose
+ * source is the text; what a kernel file or clang refuses is an answer, 0 and
+ * why, the rest stays an error. */
+#define WS__WORKSHOP_NAME 256
+void ws__workshop_name(const struct ws__workshop *s,
+                       char name[WS__WORKSHOP_NAME]);
+int ws__workshop_enter(struct ws__workshop *s, size_t kernel, const char *text);
+int ws__workshop_refused(struct ws__workshop *s, int rc, char why[512]);
+
+/* plan_guard.c: as a forge's shop has it. */
+int ws__workshop_guard(void *self, const struct ws__candidate *with,
+                       const struct ws__candidate *without,
+                       const struct ws__forge_row *row, uint32_t *out,
+                       const char **words, char why[512]);
+/* A condition on the shape that holds where a row wins and not where one
+ * loses; NULL: none. In the arena. */
+const char *ws__guard_condition(struct ws__arena *a, const struct ws__op *op,
+                                const struct ws__workload *w,
+                                const struct ws__forge_row *row, size_t n);
 
 /* plan_forge_facts.c: what is known of the candidate of an ok trial on the
  * first workload, from the journal or from a profile made now. Facts follow

@@ -170,8 +170,7 @@ static int moves(void *self, uint32_t kernel, const struct ws__forge_move **out,
 
 /* --- making --------------------------------------------------------------- */
 
-/* What a kernel file or clang refuses is an answer; the rest is an error. */
-static int refused(struct ws__workshop *s, int rc, char why[512])
+int ws__workshop_refused(struct ws__workshop *s, int rc, char why[512])
 {
     struct ws_ctx *ctx = s->spec->ctx;
 
@@ -183,23 +182,35 @@ static int refused(struct ws__workshop *s, int rc, char why[512])
     return 0;
 }
 
+void ws__workshop_name(const struct ws__workshop *s,
+                       char name[WS__WORKSHOP_NAME])
+{
+    snprintf(name, WS__WORKSHOP_NAME, "%.200s_%zu", s->name,
+             s->spec->s->nkernel - s->first + 1);
+}
+
+int ws__workshop_enter(struct ws__workshop *s, size_t kernel, const char *text)
+{
+    struct ws_spec *spec = s->spec;
+
+    s->source[kernel].text = text;
+    if (s->m) {
+        ws__kernel_bind(&spec->s->kernel[kernel],
+                        ws__measure_device(s->m)->id.is_cpu);
+        ws__measure_more(s->m, spec->s->nkernel);
+    }
+    return parse(s, kernel);
+}
+
 int ws__workshop_new(struct ws__workshop *s, uint32_t of, const char *text,
                      const struct ws__change *change, size_t nchange,
                      size_t *out)
 {
-    struct ws_spec *spec = s->spec;
-    char name[300];
+    char name[WS__WORKSHOP_NAME];
 
-    snprintf(name, sizeof(name), "%.200s_%zu", s->name,
-             spec->s->nkernel - s->first + 1);
-    WS_TRY(ws__spec_vary(spec->s, of, name, change, nchange, text, out));
-    s->source[*out].text = text;
-    if (s->m) {
-        ws__kernel_bind(&spec->s->kernel[*out],
-                        ws__measure_device(s->m)->id.is_cpu);
-        ws__measure_more(s->m, spec->s->nkernel);
-    }
-    return parse(s, *out);
+    ws__workshop_name(s, name);
+    WS_TRY(ws__spec_vary(s->spec->s, of, name, change, nchange, text, out));
+    return ws__workshop_enter(s, *out, text);
 }
 
 static int make(void *self, uint32_t kernel, const struct ws__forge_move *m,
@@ -225,7 +236,7 @@ static int make(void *self, uint32_t kernel, const struct ws__forge_move *m,
         rc = ws__workshop_new(s, kernel, text, w->change, w->nchange, &made);
     ws__free(s->spec->ctx, w);
     if (rc < 0)
-        return refused(s, rc, why);
+        return ws__workshop_refused(s, rc, why);
     *out = (uint32_t)made;
     return 1;
 }
@@ -323,6 +334,7 @@ struct ws__forge_shop ws__workshop_seam(struct ws__workshop *s)
 
     return (struct ws__forge_shop){.moves = moves,
                                    .make = make,
+                                   .guard = ws__workshop_guard,
                                    .diagnose = s->m ? diagnose : NULL,
                                    .hear = hear,
                                    .recall = ctx->data_dir ? recall : NULL,
