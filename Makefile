@@ -17,6 +17,8 @@ DESTDIR =
 SAN =
 WERROR = -Werror
 OPT = -O2
+# Folders of members that are left out, as src/llm/http
+WITHOUT =
 # V=1 shows the commands
 Q = $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)  $(2)')
@@ -50,10 +52,12 @@ notest = $(filter-out $(foreach d,$(sort $(dir $(1))),$(d)t_%.c $(d)fuzz_%.c),$(
 DEVICES := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/device/*/device_*.c)))))
 STRATEGIES := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/search/*/search_*.c)))))
 XFORMS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/xform/*/xform_*.c)))))
-LLMS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/llm/*/llm_*.c)))))
+LLMS := $(sort $(notdir $(patsubst %/,%,$(dir $(filter-out $(WITHOUT:=/%), \
+    $(wildcard src/llm/*/llm_*.c))))))
 OPS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard ops/*/reference.c)))))
 
-SRC_LIB := $(call notest,$(wildcard src/*/*.c src/*/*/*.c))
+SRC_LIB := $(filter-out $(WITHOUT:=/%), \
+    $(call notest,$(wildcard src/*/*.c src/*/*/*.c)))
 SRC_RT := $(call notest,$(wildcard runtime/*.c))
 SRC_OPS := $(wildcard ops/*/reference.c)
 SRC_WORKER := $(call notest,$(wildcard worker/*.c))
