@@ -253,6 +253,20 @@ bool ws__ast_const(const struct ws__ast *t, int32_t i, int64_t *value)
            (*value >= 0 || !n->type.is_unsigned);
 }
 
+bool ws__ast_is_op(const struct ws__ast *t, int32_t i, int op)
+{
+    return i >= 0 && t->node[i].op == op &&
+           (t->node[i].kind == WS__AST_BINARY ||
+            t->node[i].kind == WS__AST_ASSIGN);
+}
+
+bool ws__ast_is_value(const struct ws__ast *t, int32_t i, int64_t v)
+{
+    int64_t c;
+
+    return i >= 0 && ws__ast_const(t, i, &c) && c == v;
+}
+
 bool ws__ast_same(const struct ws__ast *t, int32_t a, int32_t b)
 {
     const struct ws__ast_node *x, *y;
