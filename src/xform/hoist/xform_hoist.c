@@ -137,35 +137,17 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
 
 /* --- writing it ----------------------------------------------------------- */
 
-/* Is a length one that the op says is 1 at least? */
+/* Is a length 1 at least? */
 static bool is_positive(const struct ws__xform_in *in, int32_t expr)
 {
     const struct ws__ast *t = in->ast;
-    const struct ws__op *op = in->kernel->op;
-    struct ws__xform_in l = *in;
     int32_t i = ws__ast_bare(t, expr);
     int64_t v;
 
     if (ws__ast_const(t, expr, &v))
         return v > 0;
-    if (!ws__ast_is(t, i, WS__AST_REF) || t->node[i].decl < 0 ||
-        t->node[t->node[i].decl].kind != WS__AST_PARAM ||
-        ws__ast_changes(t, in->func, t->node[i].decl))
-        return false;
-    for (l.launch = ws__xform_next_launch(in, 0);
-         l.launch < in->kernel->nlaunch;
-         l.launch = ws__xform_next_launch(in, l.launch + 1)) {
-        const struct ws__arg *a = ws__xform_arg(&l, t->node[i].decl);
-        bool good = false;
-
-        for (size_t k = 0; a && a->kind == WS__ARG_VALUE && k < op->naxis; k++)
-            good = good ||
-                   (op->axis[k].kind == WS__AXIS_VAR && op->axis[k].lo >= 1 &&
-                    !strcmp(op->axis[k].name, a->expr->text));
-        if (!good)
-            return false;
-    }
-    return true;
+    return ws__ast_is(t, i, WS__AST_REF) && t->node[i].decl >= 0 &&
+           ws__xform_is_positive(in, t->node[i].decl);
 }
 
 /* A side of the comparison, as the loop would compare it: `from` in the type of
