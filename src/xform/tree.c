@@ -517,21 +517,11 @@ static bool reads_while(struct ws__tree *r)
     return reads_body(r, step);
 }
 
-static bool reads_for(struct ws__tree *r)
+bool ws__tree_read_head(const struct ws__xform_in *in, int32_t loop,
+                        struct ws__tree *r)
 {
-    const struct ws__ast *t = r->in->ast;
     struct ws__ast_for f;
 
-    ws__ast_for(t, r->loop, &f);
-    r->body = f.body;
-    return f.init >= 0 && f.cond >= 0 && f.step >= 0 && reads_step(r, f.step) &&
-           f.var == r->s && reads_bound(r, f.cond) && reads_start(r, f.from) &&
-           reads_body(r, -1);
-}
-
-bool ws__tree_read(const struct ws__xform_in *in, int32_t loop,
-                   struct ws__tree *r)
-{
     *r = (struct ws__tree){.in = in,
                            .loop = loop,
                            .begin = loop,
@@ -541,10 +531,19 @@ bool ws__tree_read(const struct ws__xform_in *in, int32_t loop,
                            .tid = -1,
                            .buf = -1,
                            .index = -1};
-    if (in->ast->node[loop].kind == WS__AST_FOR ? !reads_for(r)
-                                                : !reads_while(r))
-        return false;
-    return true;
+    ws__ast_for(in->ast, loop, &f);
+    r->body = f.body;
+    return f.init >= 0 && f.cond >= 0 && f.step >= 0 && reads_step(r, f.step) &&
+           f.var == r->s && reads_bound(r, f.cond) && reads_start(r, f.from);
+}
+
+bool ws__tree_read(const struct ws__xform_in *in, int32_t loop,
+                   struct ws__tree *r)
+{
+    if (in->ast->node[loop].kind == WS__AST_FOR)
+        return ws__tree_read_head(in, loop, r) && reads_body(r, -1);
+    ws__tree_read_head(in, loop, r);
+    return reads_while(r);
 }
 
 static bool has_barrier(const struct ws__ast *t, int32_t root)

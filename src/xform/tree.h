@@ -39,6 +39,9 @@ struct ws__tree {
 /* Reads a for or a while. False: it is no tree. `last` is not looked for. */
 bool ws__tree_read(const struct ws__xform_in *in, int32_t loop,
                    struct ws__tree *out);
+/* Of a for, the head alone: for (s = 1; s < size; s *= 2) or its relatives. */
+bool ws__tree_read_head(const struct ws__xform_in *in, int32_t loop,
+                        struct ws__tree *out);
 /* Reads what the last warp does behind a tree that ends at 32. */
 bool ws__tree_read_last(struct ws__tree *r);
 /* Is the tree's size the block's, as the source or the launch has it? */
