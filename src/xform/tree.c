@@ -108,6 +108,17 @@ bool ws__tree_is_thread(const struct ws__ast *t, int32_t expr)
            a.term[0].sym[0] == WS__SYM(WS__AL_THREAD, 0);
 }
 
+int32_t ws__tree_first(const struct ws__ast *t, int32_t cond)
+{
+    int32_t c = ws__ast_bare(t, cond), tid = ws__ast_child(t, c, 0);
+    bool first = ws__ast_is(t, c, WS__AST_UNARY)
+                     ? t->node[c].op == CL_UnaryOperator_LNot
+                     : ws__ast_is_op(t, c, CL_BinaryOperator_EQ) &&
+                           ws__ast_is_value(t, ws__ast_child(t, c, 1), 0);
+
+    return first && ws__tree_is_thread(t, tid) ? tid : -1;
+}
+
 bool ws__tree_is_block(const struct ws__xform_in *in, int32_t expr)
 {
     const char *block = ws__xform_block(in, 0), *text;

@@ -51,6 +51,8 @@ bool ws__tree_looks_alike(const struct ws__xform_in *in, int32_t loop);
 
 /* Is the value threadIdx.x? */
 bool ws__tree_is_thread(const struct ws__ast *t, int32_t expr);
+/* Of a condition tid == 0 or !tid: the expression tid; else -1. */
+int32_t ws__tree_first(const struct ws__ast *t, int32_t cond);
 /* Is the value the number of threads of a block in x, as the source or the
  * launch has it? */
 bool ws__tree_is_block(const struct ws__xform_in *in, int32_t expr);

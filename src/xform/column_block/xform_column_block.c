@@ -164,23 +164,6 @@ static bool set(struct block *b, int32_t decl, enum held held,
     return true;
 }
 
-static bool is_zero(const struct ws__ast *t, int32_t expr)
-{
-    int32_t i = ws__ast_bare(t, expr);
-    const char *p;
-
-    while (ws__ast_is(t, i, WS__AST_CAST) && ws__ast_nchild(t, i) == 1)
-        i = ws__ast_bare(t, ws__ast_child(t, i, 0));
-    if (ws__ast_is_value(t, i, 0))
-        return true;
-    if (!ws__ast_is(t, i, WS__AST_FLOAT) || t->node[i].macro)
-        return false;
-    p = t->text + t->node[i].begin;
-    p += strspn(p, "0.");
-    return p > t->text + t->node[i].begin &&
-           (p == t->text + t->node[i].end || strchr("fFeE", *p));
-}
-
 /* Of a REF to a shared array: is the column's result read, and nothing else? */
 static bool is_result(struct block *b, int32_t ref)
 {
@@ -249,7 +232,7 @@ static bool reads_decl(struct block *b, int32_t stmt)
             continue;
         }
         if (!is_common(b, init, NULL) ||
-            !set(b, v, is_zero(t, init) ? ZERO : OTHER, WS__RED_SUM))
+            !set(b, v, ws__ast_is_zero(t, init) ? ZERO : OTHER, WS__RED_SUM))
             return false;
     }
     return true;
@@ -291,7 +274,7 @@ static bool reads_assign(struct block *b, int32_t stmt)
         t->node[stmt].op != CL_BinaryOperator_Assign)
         return no(b, stmt, "all threads write the same");
     return is_common(b, value, NULL) &&
-           set(b, t->node[to].decl, is_zero(t, value) ? ZERO : OTHER,
+           set(b, t->node[to].decl, ws__ast_is_zero(t, value) ? ZERO : OTHER,
                WS__RED_SUM);
 }
 
@@ -378,19 +361,6 @@ static bool reads_loop(struct block *b, const struct ws__ast_for *f)
     return true;
 }
 
-/* tid == 0, !tid */
-static bool is_first(const struct ws__ast *t, int32_t cond)
-{
-    int32_t c = ws__ast_bare(t, cond);
-
-    if (ws__ast_is(t, c, WS__AST_UNARY))
-        return t->node[c].op == CL_UnaryOperator_LNot &&
-               ws__tree_is_thread(t, ws__ast_child(t, c, 0));
-    return ws__ast_is_op(t, c, CL_BinaryOperator_EQ) &&
-           ws__tree_is_thread(t, ws__ast_child(t, c, 0)) &&
-           ws__ast_is_value(t, ws__ast_child(t, c, 1), 0);
-}
-
 /* What the first thread writes. */
 static bool reads_first(struct block *b, int32_t stmt)
 {
@@ -398,7 +368,7 @@ static bool reads_first(struct block *b, int32_t stmt)
     int32_t then = ws__ast_child(t, stmt, 1), end = ws__ast_after(t, then);
 
     if (ws__ast_nchild(t, stmt) != 2 ||
-        !is_first(t, ws__ast_child(t, stmt, 0)) ||
+        ws__tree_first(t, ws__ast_child(t, stmt, 0)) < 0 ||
         t->node[ws__ast_child(t, stmt, 0)].macro)
         return no(b, stmt,
                   "a condition asks for something else than the first "

@@ -115,19 +115,6 @@ static struct value *var_of(struct scan *r, int32_t decl, bool *set)
     return &r->var[r->nvar++].v;
 }
 
-static bool is_zero(const struct ws__ast *t, int32_t i)
-{
-    uint32_t at = t->node[i].begin;
-
-    if (ws__ast_is_value(t, i, 0))
-        return true;
-    if (!ws__ast_is(t, i, WS__AST_FLOAT) || t->node[i].macro)
-        return false;
-    at += (uint32_t)strspn(t->text + at, "0.");
-    return at > t->node[i].begin &&
-           (at == t->node[i].end || strchr("fF", t->text[at]));
-}
-
 /* False: it is something else than a sum of the two elements. */
 static bool eval(struct scan *r, int32_t expr, struct value *out)
 {
@@ -139,7 +126,7 @@ static bool eval(struct scan *r, int32_t expr, struct value *out)
     *out = (struct value){0, 0};
     if (i < 0)
         return false;
-    if (is_zero(t, i))
+    if (ws__ast_is_zero(t, i))
         return true;
     switch (t->node[i].kind) {
     case WS__AST_INDEX:
