@@ -99,6 +99,75 @@ uint32_t ws__xform_end(const struct ws__ast *t, int32_t node)
     return t->text[at] == ';' ? at + 1 : t->node[node].end;
 }
 
+/* Behind the comment, text or character that begins at `at`. */
+static uint32_t skip_token(const char *s, uint32_t at)
+{
+    char quote = s[at];
+
+    if (s[at] == '/' && s[at + 1] == '/')
+        return at + (uint32_t)strcspn(s + at, "\n");
+    if (s[at] == '/' && s[at + 1] == '*') {
+        const char *end = strstr(s + at + 2, "*/");
+
+        return end ? (uint32_t)(end + 2 - s) : at + (uint32_t)strlen(s + at);
+    }
+    if (quote != '"' && quote != '\'')
+        return at + 1;
+    for (at++; s[at] && s[at] != quote; at++)
+        at += s[at] == '\\' && s[at + 1];
+    return at + (s[at] != '\0');
+}
+
+static uint32_t next_line(const char *s, uint32_t at)
+{
+    at += (uint32_t)strcspn(s + at, "\n");
+    return at + (s[at] == '\n');
+}
+
+static uint32_t behind_directive(const char *s, uint32_t at)
+{
+    do
+        at = next_line(s, at);
+    while (s[at] && at > 1 && s[at - 2] == '\\');
+    return at;
+}
+
+uint32_t ws__xform_before_function(const struct ws__ast *t, int32_t func)
+{
+    const char *s = t->text;
+    uint32_t end = t->node[func].begin, at = 0, safe = 0;
+    bool open = false; /* in the middle of a declaration */
+
+    while (at < end) {
+        char c = s[at];
+        uint32_t next = skip_token(s, at);
+
+        if (c == '#') {
+            at = safe = behind_directive(s, at);
+            continue;
+        }
+        if (c == ';' || c == '{' || c == '}') {
+            open = false;
+            safe = next;
+            if (strspn(s + next, " \t") == strcspn(s + next, "\n"))
+                safe = next_line(s, next);
+        } else if (c == '\n' && !open) {
+            uint32_t line = at;
+
+            while (line && strchr(" \t\r", s[line - 1]))
+                line--;
+            if (!line || s[line - 1] == '\n')
+                safe = next; /* behind a blank line */
+        } else if (!strchr(" \t\r\n", c) && next == at + 1) {
+            open = true;
+        } else if (c == '"' || c == '\'') {
+            open = true;
+        }
+        at = next;
+    }
+    return safe < end ? safe : end;
+}
+
 /* --- pointers and calls --------------------------------------------------- */
 
 bool ws__xform_only_indexed(const struct ws__xform_in *in, int32_t param)

@@ -13,28 +13,32 @@ const struct ws__xform_ops *ws__xform_lookup(const char *name)
     return NULL;
 }
 
+static bool open_launch(const struct ws__xform_in *in, size_t launch,
+                        struct ws__xform_in *out)
+{
+    const struct ws__launch *l = &in->kernel->launch[launch];
+
+    *out = *in;
+    out->launch = launch;
+    out->func = l->pattern ? -1 : ws__ast_function(in->ast, l->entry);
+    out->body = -1;
+    for (int32_t c = out->func < 0 ? -1 : in->ast->node[out->func].first;
+         c >= 0; c = in->ast->node[c].next)
+        if (in->ast->node[c].kind == WS__AST_BLOCK)
+            out->body = c;
+    return out->func >= 0;
+}
+
 int ws__xform_open(struct ws_ctx *ctx, struct ws__arena *a,
                    const struct ws__ast *t, const struct ws__kernel *k,
                    size_t launch, struct ws__xform_in *out)
 {
-    int32_t c;
+    struct ws__xform_in in = {.ctx = ctx, .arena = a, .ast = t, .kernel = k};
 
-    *out = (struct ws__xform_in){.ctx = ctx,
-                                 .arena = a,
-                                 .ast = t,
-                                 .kernel = k,
-                                 .launch = launch,
-                                 .func = -1,
-                                 .body = -1};
-    if (!k->launch[launch].pattern)
-        out->func = ws__ast_function(t, k->launch[launch].entry);
-    if (out->func < 0)
+    if (!open_launch(&in, launch, out))
         return ws__fail_at(ctx, WS_ESPEC, &k->launch[launch].loc,
                            "'%s' has no function '%s' with a body", t->path,
                            k->launch[launch].entry);
-    for (c = t->node[out->func].first; c >= 0; c = t->node[c].next)
-        if (t->node[c].kind == WS__AST_BLOCK)
-            out->body = c;
     return 0;
 }
 
@@ -469,6 +473,35 @@ int ws__xform_apply(struct ws_ctx *ctx, struct ws__arena *a,
 }
 
 /* --- looking at more than one function ------------------------------------ */
+
+bool ws__xform_next_entry(const struct ws__xform_in *in, size_t *from,
+                          struct ws__xform_in *out)
+{
+    for (; *from < in->kernel->nlaunch; ++*from)
+        if (!seen_before(in->kernel, *from) && open_launch(in, *from, out)) {
+            ++*from;
+            return true;
+        }
+    return false;
+}
+
+bool ws__xform_is_first(const struct ws__xform_in *in)
+{
+    struct ws__xform_in l;
+    size_t from = 0;
+
+    return ws__xform_next_entry(in, &from, &l) && l.launch == in->launch;
+}
+
+bool ws__xform_is_run(const struct ws__xform_in *in, int32_t func)
+{
+    struct ws__xform_in l;
+
+    for (size_t from = 0; ws__xform_next_entry(in, &from, &l);)
+        if (ws__xform_reaches(in->ast, l.func, func))
+            return true;
+    return false;
+}
 
 size_t ws__xform_next_launch(const struct ws__xform_in *in, size_t from)
 {

@@ -145,6 +145,15 @@ const struct ws__arg *ws__xform_arg(const struct ws__xform_in *in,
 /* The launch at `from` or behind it that launches in's function; the number of
  * launches: there is none. */
 size_t ws__xform_next_launch(const struct ws__xform_in *in, size_t from);
+/* The functions that the kernel launches and whose bodies are in the file, each
+ * once: opens the next, of launch *from or one behind it. False: there are no
+ * more. */
+bool ws__xform_next_entry(const struct ws__xform_in *in, size_t *from,
+                          struct ws__xform_in *out);
+/* Is it the first of them? What changes all at once has its sites there. */
+bool ws__xform_is_first(const struct ws__xform_in *in);
+/* May one of them come to call the function? */
+bool ws__xform_is_run(const struct ws__xform_in *in, int32_t func);
 /* Does another function of the file that a kernel may call ask which thread or
  * block it is, or what the launch is? */
 bool ws__xform_others_ask(const struct ws__xform_in *in);
@@ -171,6 +180,9 @@ const char *ws__xform_edited(const struct ws__xform_in *in, uint32_t begin,
  * memory. */
 const char *ws__xform_indented(const struct ws__xform_in *in, const char *text,
                                int common, const char *indent);
+/* Where a new function can stand in front of a function: behind what is before
+ * it, in front of the comment that belongs to it. */
+uint32_t ws__xform_before_function(const struct ws__ast *t, int32_t func);
 /* Does a node's text have a directive other than a pragma, or does the file
  * undefine macros? A copy of it could mean something else. */
 bool ws__xform_has_directive(const struct ws__ast *t, int32_t node);

@@ -79,6 +79,13 @@ static char *prologue(const struct ws__kernel *k)
     for (size_t i = 0; i < k->op->naxis; i++)
         if (k->specialize & 1u << i)
             ws__buf_printf(&b, "#define %s 64\n", k->op->axis[i].name);
+    for (size_t i = 0; i < k->op->nconstant; i++) {
+        const struct ws__constant *c = &k->op->constant[i];
+
+        ws__buf_printf(&b, "#define %s ", c->name);
+        ws__value_print(&b, &c->value);
+        ws__buf_puts(&b, c->value.type == WS__FLOAT ? "f\n" : "\n");
+    }
     return b.data ? ws__buf_take(&b) : ws__strdup(ctx, "");
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-enum kind { EXP, LOG, TRIG, RSQRT, DIVIDE, POWER, NKIND };
+enum kind { EXP, LOG, TRIG, RSQRT, DIVIDE, NKIND };
 
 static const struct {
     const char *words, *trust;
@@ -22,7 +22,6 @@ static const struct {
                                    "error grows"},
     [RSQRT] = {"reciprocals of square roots", NULL},
     [DIVIDE] = {"divisions", "no divisor is beyond 2^126"},
-    [POWER] = {"whole powers", NULL},
 };
 
 static const struct {
@@ -141,35 +140,6 @@ static bool divides(const struct ws__ast *t, int32_t i, enum kind *kind)
     return !is_number(t, r);
 }
 
-/* powf(x, 2.0f): 2 to 4; 0: something else. */
-static int whole_power(const struct ws__ast *t, int32_t i)
-{
-    int32_t x = ws__ast_child(t, i, 1), e = ws__ast_child(t, i, 2);
-    const struct ws__ast_node *n;
-    uint32_t len;
-    const char *p;
-
-    if (!is_call(t, i, "powf", "pow") || ws__ast_nchild(t, i) != 3)
-        return 0;
-    n = &t->node[ws__ast_bare(t, e)];
-    p = t->text + n->begin;
-    len = n->end - n->begin;
-    if ((n->kind != WS__AST_FLOAT && n->kind != WS__AST_INT) || p[0] < '2' ||
-        p[0] > '4')
-        return 0;
-    if (len > 1 &&
-        (p[1] != '.' ||
-         strspn(p + 2, "0") + 2 + (p[len - 1] == 'f' || p[len - 1] == 'F') !=
-             len))
-        return 0;
-    for (int32_t k = x; k < ws__ast_after(t, x); k++)
-        if (t->node[k].kind == WS__AST_CALL ||
-            (t->node[k].kind == WS__AST_BINARY &&
-             t->node[k].op == CL_BinaryOperator_Div))
-            return 0;
-    return ws__ast_is_pure(t, x) && ws__xform_is_whole(t, x) ? p[0] - '0' : 0;
-}
-
 /* Is the node of a kind? *why: it is, but is left alone. */
 static bool look(const struct ws__ast *t, int32_t i, enum kind *kind,
                  const char **why)
@@ -177,10 +147,8 @@ static bool look(const struct ws__ast *t, int32_t i, enum kind *kind,
     const struct ws__ast_node *n = &t->node[i];
 
     *why = NULL;
-    if (n->kind == WS__AST_CALL && whole_power(t, i))
-        *kind = POWER;
-    else if (!(n->kind == WS__AST_CALL && new_name(t, i, kind)) &&
-             !divides(t, i, kind))
+    if (!(n->kind == WS__AST_CALL && new_name(t, i, kind)) &&
+        !divides(t, i, kind))
         return false;
     if (n->kind == WS__AST_BINARY &&
         (n->type.class != WS__AT_FLOAT || n->type.width != 1))
@@ -291,31 +259,6 @@ static void put_divide(struct ws__rewrite *out, int32_t i, enum kind k)
                        cuda ? "rsqrtf" : "rsqrt");
 }
 
-static void put_power(struct ws__rewrite *out, int32_t i, int power)
-{
-    const struct ws__ast *t = out->in->ast;
-    int32_t x = ws__ast_child(t, i, 1);
-    int32_t bare = ws__ast_bare(t, x);
-    bool plain = t->node[x].kind == WS__AST_REF ||
-                 t->node[x].kind == WS__AST_INDEX ||
-                 t->node[bare].kind == WS__AST_REF;
-    const char *text = ws__xform_text(out->in, x);
-    struct ws__buf b;
-
-    if (!text) {
-        out->failed = WS_ENOMEM;
-        return;
-    }
-    ws__buf_init(&b, out->in->ctx, 1 << 16);
-    for (int k = 0; k < power; k++)
-        ws__buf_printf(&b, plain ? "%s%s" : "%s(%s)", k ? " * " : "", text);
-    if (b.failed)
-        out->failed = WS_ENOMEM;
-    else
-        ws__rewrite_node(out, i, "(%s)", b.data);
-    ws__buf_free(&b);
-}
-
 static int apply(const struct ws__xform_in *in, const struct ws__site *s,
                  struct ws__rewrite *out)
 {
@@ -330,8 +273,6 @@ static int apply(const struct ws__xform_in *in, const struct ws__site *s,
             continue;
         if (k == DIVIDE || k == RSQRT) {
             put_divide(out, i, k);
-        } else if (k == POWER) {
-            put_power(out, i, whole_power(t, i));
         } else {
             name = new_name(t, i, &k);
             ws__rewrite_node(out, t->node[i].first, "%s", name);
@@ -344,7 +285,7 @@ const struct ws__xform_ops ws__xform_fast_math = {
     .abi = WS__XFORM_ABI,
     .name = "fast_math",
     .about = "the device's approximations of functions of float32",
-    .needs = "functions, divisions or powers that are computed in float32",
+    .needs = "functions or divisions that are computed in float32",
     .finding = findings,
     .delta = deltas,
     .rounding = true,
