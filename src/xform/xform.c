@@ -61,6 +61,7 @@ int ws__xform_find(struct ws_ctx *ctx, struct ws__arena *a,
                    const struct ws__ast *t, const struct ws__kernel *k,
                    const struct ws__xform_ops *x, struct ws__sites *out)
 {
+    struct ws__xform_in in;
     size_t opened = 0;
 
     out->n = 0;
@@ -68,7 +69,7 @@ int ws__xform_find(struct ws_ctx *ctx, struct ws__arena *a,
     if (t->dialect == WS__DIALECT_CUDA ? !x->cuda : !x->opencl)
         return 0;
     for (size_t i = 0; i < k->nlaunch; i++) {
-        struct ws__xform_in in;
+        size_t from = out->n;
         int rc;
 
         if (seen_before(k, i))
@@ -80,9 +81,13 @@ int ws__xform_find(struct ws_ctx *ctx, struct ws__arena *a,
         opened++;
         WS_TRY(x->find(&in, out));
         WS_TRY(no_memory(ctx));
+        if (x->join == WS__JOIN_FUNCTION)
+            WS_TRY(ws__sites_join(&in, out, from));
     }
     if (!opened)
         return WS_ESPEC; /* that of the last one */
+    if (x->join == WS__JOIN_ALL)
+        WS_TRY(ws__sites_join(&in, out, 0));
     ws__error_clear(ctx);
     return 0;
 }
@@ -267,6 +272,9 @@ void ws__rewrite_change(struct ws__rewrite *w, const char *yaml,
                              WS__XFORM_MAX_CHANGES);
         return;
     }
+    for (size_t i = 0; i < w->nchange; i++)
+        if (!strcmp(w->change[i].path, p) && !strcmp(w->change[i].yaml, y))
+            return; /* of a site that is made together with this one */
     w->change[w->nchange++] = (struct ws__change){p, y};
 }
 
@@ -443,6 +451,21 @@ static char *edited(struct ws__rewrite *w)
     return s;
 }
 
+static int apply_one(const struct ws__xform_in *all,
+                     const struct ws__xform_ops *x, const struct ws__site *s,
+                     struct ws__rewrite *out)
+{
+    struct ws__xform_in in;
+    int rc;
+
+    WS_TRY(ws__xform_open(all->ctx, all->arena, all->ast, all->kernel,
+                          s->launch, &in));
+    out->in = &in;
+    rc = x->apply(&in, s, out);
+    out->in = all;
+    return rc < 0 ? rc : out->failed;
+}
+
 int ws__xform_apply(struct ws_ctx *ctx, struct ws__arena *a,
                     const struct ws__ast *t, const struct ws__kernel *k,
                     const struct ws__xform_ops *x, const struct ws__site *s,
@@ -455,9 +478,9 @@ int ws__xform_apply(struct ws_ctx *ctx, struct ws__arena *a,
     WS_TRY(ws__xform_open(ctx, a, t, k, s->launch, &in));
     memset(out, 0, sizeof(*out));
     out->in = &in;
-    rc = x->apply(&in, s, out);
-    if (rc >= 0)
-        rc = out->failed;
+    rc = s->npart ? 0 : apply_one(&in, x, s, out);
+    for (size_t i = 0; i < s->npart && rc >= 0; i++)
+        rc = apply_one(&in, x, &s->part[i], out);
     if (rc >= 0)
         rc = no_memory(ctx);
     if (rc >= 0) {
@@ -493,7 +516,7 @@ bool ws__xform_is_first(const struct ws__xform_in *in)
     return ws__xform_next_entry(in, &from, &l) && l.launch == in->launch;
 }
 
-bool ws__xform_is_run(const struct ws__xform_in *in, int32_t func)
+static bool is_run(const struct ws__xform_in *in, int32_t func)
 {
     struct ws__xform_in l;
 
@@ -501,6 +524,16 @@ bool ws__xform_is_run(const struct ws__xform_in *in, int32_t func)
         if (ws__xform_reaches(in->ast, l.func, func))
             return true;
     return false;
+}
+
+int32_t ws__xform_next_run(const struct ws__xform_in *in, int32_t i)
+{
+    const struct ws__ast *t = in->ast;
+
+    for (i++; i < t->n && t->node[i].kind == WS__AST_FUNCTION &&
+              t->node[i].parent < 0 && !is_run(in, i);)
+        i = ws__ast_after(t, i);
+    return i;
 }
 
 size_t ws__xform_next_launch(const struct ws__xform_in *in, size_t from)

@@ -1,10 +1,11 @@
 /*
  * xform_fast_math.c: the device's own approximations of functions of float32.
  *
- * Each kind is a site of its own, and where there are several, all of them
- * together come first. Results differ in rounding; functions of float64, of
- * other types and of the user's own are left alone. Device functions of the
- * file are part of it.
+ * All functions that the kernel runs are looked at together. Each kind is a
+ * site of its own, and where there are several, all of them at once come first:
+ * the single ones are for where that is beyond the tolerance. Results differ in
+ * rounding; functions of float64, of other types and of the user's own are left
+ * alone.
  */
 #include "xform/clang_api.h"
 #include "xform/xform.h"
@@ -192,14 +193,6 @@ static int add_site(const struct ws__xform_in *in, int32_t at, unsigned mask,
     return 0;
 }
 
-/* Is the node in a function that this kernel runs? */
-static bool is_run(const struct ws__xform_in *in, int32_t i)
-{
-    int32_t f = ws__ast_up(in->ast, i, WS__AST_FUNCTION);
-
-    return f >= 0 && ws__xform_reaches(in->ast, in->func, f);
-}
-
 static int find(const struct ws__xform_in *in, struct ws__sites *out)
 {
     const struct ws__ast *t = in->ast;
@@ -207,11 +200,13 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
     const char *why = NULL;
     unsigned mask = 0;
 
-    for (int32_t i = 0; i < t->n; i++) {
+    if (!ws__xform_is_first(in))
+        return 0;
+    for (int32_t i = -1; (i = ws__xform_next_run(in, i)) < t->n;) {
         const char *w;
         enum kind k;
 
-        if (!look(t, i, &k, &w) || !is_run(in, i))
+        if (!look(t, i, &k, &w))
             continue;
         if (w) {
             refused = refused < 0 ? i : refused;
@@ -264,12 +259,11 @@ static int apply(const struct ws__xform_in *in, const struct ws__site *s,
 {
     const struct ws__ast *t = in->ast;
 
-    for (int32_t i = 0; i < t->n; i++) {
+    for (int32_t i = -1; (i = ws__xform_next_run(in, i)) < t->n;) {
         const char *why, *name;
         enum kind k;
 
-        if (!look(t, i, &k, &why) || why || !(s->arg[0] & 1 << k) ||
-            !is_run(in, i))
+        if (!look(t, i, &k, &why) || why || !(s->arg[0] & 1 << k))
             continue;
         if (k == DIVIDE || k == RSQRT) {
             put_divide(out, i, k);

@@ -210,24 +210,18 @@ static bool needs_function(const struct power *p)
     return !p->plain && !is_single(p->twice);
 }
 
-/* The next power of what the kernel runs, at or behind *at. */
+/* The next power of what the kernel runs, behind node *at. */
 static bool next_power(const struct ws__xform_in *in, int32_t *at,
                        struct power *p, const char **why)
 {
     const struct ws__ast *t = in->ast;
 
-    for (; *at < t->n; ++*at) {
-        if (t->node[*at].kind == WS__AST_FUNCTION && t->node[*at].parent < 0 &&
-            !ws__xform_is_run(in, *at)) {
-            *at = ws__ast_after(t, *at) - 1;
-            continue;
-        }
+    while ((*at = ws__xform_next_run(in, *at)) < t->n) {
         if (!read_power(t, *at, p, why))
             continue;
         if (!*why && needs_function(p) && strstr(t->text, "#if"))
             *why = "a function for it could be missing: the source has parts "
                    "for some configs";
-        ++*at;
         return true;
     }
     return false;
@@ -245,7 +239,7 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
 
     if (!ws__xform_is_first(in))
         return 0;
-    for (int32_t at = 0; next_power(in, &at, &p, &why);) {
+    for (int32_t at = -1; next_power(in, &at, &p, &why);) {
         if (why) {
             refused = refused < 0 ? p.call : refused;
             first_why = first_why ? first_why : why;
@@ -421,7 +415,7 @@ static int put_functions(const struct ws__xform_in *in, struct ws__rewrite *out)
     int rc = 0;
 
     ws__buf_init(&b, in->ctx, MAX_TEXT);
-    for (int32_t i = 0; next_power(in, &i, &p, &why) && rc >= 0;) {
+    for (int32_t i = -1; next_power(in, &i, &p, &why) && rc >= 0;) {
         if (why || !needs_function(&p) || done[p.is_double][p.twice + MOST])
             continue;
         done[p.is_double][p.twice + MOST] = true;
@@ -449,7 +443,7 @@ static int apply(const struct ws__xform_in *in, const struct ws__site *s,
     struct power p;
 
     (void)s;
-    for (int32_t at = 0; next_power(in, &at, &p, &why);) {
+    for (int32_t at = -1; next_power(in, &at, &p, &why);) {
         const struct ws__ast_node *n = &t->node[p.call];
 
         if (why)
