@@ -89,14 +89,10 @@ const char *ws__xform_indented(const struct ws__xform_in *in, const char *text,
     return s;
 }
 
-uint32_t ws__xform_end(const struct ws__ast *t, int32_t node)
+static bool ends_in_brace(enum ws__ast_kind k)
 {
-    uint32_t at = t->node[node].end;
-
-    if (t->node[node].kind == WS__AST_BLOCK)
-        return at;
-    at += (uint32_t)strspn(t->text + at, " \t\n");
-    return t->text[at] == ';' ? at + 1 : t->node[node].end;
+    return k == WS__AST_BLOCK || k == WS__AST_FOR || k == WS__AST_WHILE ||
+           k == WS__AST_IF || k == WS__AST_JUMP || k == WS__AST_DECL;
 }
 
 /* Behind the comment, text or character that begins at `at`. */
@@ -116,6 +112,20 @@ static uint32_t skip_token(const char *s, uint32_t at)
     for (at++; s[at] && s[at] != quote; at++)
         at += s[at] == '\\' && s[at + 1];
     return at + (s[at] != '\0');
+}
+
+uint32_t ws__xform_end(const struct ws__ast *t, int32_t node)
+{
+    uint32_t at = t->node[node].end;
+
+    if (at && (t->text[at - 1] == ';' ||
+               (t->text[at - 1] == '}' && ends_in_brace(t->node[node].kind))))
+        return at;
+    while (t->text[at] &&
+           (strchr(" \t\r\n", t->text[at]) ||
+            (t->text[at] == '/' && strchr("/*", t->text[at + 1]))))
+        at = skip_token(t->text, at);
+    return t->text[at] == ';' ? at + 1 : t->node[node].end;
 }
 
 static uint32_t next_line(const char *s, uint32_t at)
@@ -388,6 +398,17 @@ static uint32_t line_of(const struct ws__ast *t, uint32_t at)
     return at;
 }
 
+/* Does the line belong to the statement below it? */
+static bool is_pragma(const char *line)
+{
+    line += strspn(line, " \t");
+    if (*line == '#') {
+        line += 1 + strspn(line + 1, " \t");
+        return !strncmp(line, "pragma", 6) && strchr(" \t", line[6]);
+    }
+    return !strncmp(line, "_Pragma", 7) || !strncmp(line, "__attribute__", 13);
+}
+
 void ws__rewrite_above(struct ws__rewrite *w, int32_t node, const char *line)
 {
     const struct ws__ast *t = w->in->ast;
@@ -405,7 +426,7 @@ void ws__rewrite_above(struct ws__rewrite *w, int32_t node, const char *line)
     while (at) { /* a pragma belongs to the statement */
         uint32_t up = line_of(t, at - 1);
 
-        if (t->text[up + strspn(t->text + up, " \t")] != '#')
+        if (!is_pragma(t->text + up))
             break;
         at = up;
     }

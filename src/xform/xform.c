@@ -232,7 +232,6 @@ void ws__rewrite_behind(struct ws__rewrite *w, int32_t node, const char *fmt,
 {
     const struct ws__ast *t = w->in->ast;
     const char *indent = ws__xform_indent(w->in, node), *text;
-    uint32_t at = t->node[node].end;
     va_list ap;
 
     va_start(ap, fmt);
@@ -242,16 +241,10 @@ void ws__rewrite_behind(struct ws__rewrite *w, int32_t node, const char *fmt,
         w->failed = WS_ENOMEM;
         return;
     }
-    while (t->text[at] == ' ' || t->text[at] == '\t')
-        at++;
-    if (t->text[at] == ';')
-        at++;
-    else
-        at = t->node[node].end;
     text = ws__arena_printf(w->in->arena, "\n%s%s", indent, text);
     if (!text)
         w->failed = WS_ENOMEM;
-    add_edit(w, at, 0, text);
+    add_edit(w, ws__xform_end(t, node), 0, text);
 }
 
 void ws__rewrite_change(struct ws__rewrite *w, const char *yaml,

@@ -196,7 +196,8 @@ uint32_t ws__xform_before_function(const struct ws__ast *t, int32_t func);
 /* Does a node's text have a directive other than a pragma, or does the file
  * undefine macros? A copy of it could mean something else. */
 bool ws__xform_has_directive(const struct ws__ast *t, int32_t node);
-/* Behind a statement, its semicolon included. */
+/* Behind a statement, its semicolon included, in front of which there may be
+ * comments. */
 uint32_t ws__xform_end(const struct ws__ast *t, int32_t node);
 /* Is the pointer used for nothing but p[...], whose address is not taken? Then
  * ws__xform_accesses tells all that happens through it. */

@@ -338,7 +338,7 @@ static int put_body(const struct ws__xform_in *in, const struct adding *a,
                      : ws__arena_printf(in->arena, "%s += %s", n->mine, value);
     if (!piece.text)
         return WS_ENOMEM;
-    middle = a->guard < 0 ? from : ws__pieces_end(t, a->guard);
+    middle = a->guard < 0 ? from : ws__xform_end(t, a->guard);
     if (a->guard >= 0) {
         const char *cond = ws__xform_text(in, ws__ast_child(t, a->guard, 0));
 

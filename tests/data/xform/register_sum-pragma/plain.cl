@@ -1,0 +1,12 @@
+#define FIRST 0.0f
+__kernel void sums(__global const float *x, __global float *y, int m, int n)
+{
+    int row = get_global_id(0);
+
+    if (row >= m)
+        return;
+    y[row] = FIRST;
+#pragma unroll 4
+    for (int j = 0; j < n; j++)
+        y[row] += x[row * n + j];
+}
