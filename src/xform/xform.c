@@ -61,34 +61,66 @@ int ws__xform_find(struct ws_ctx *ctx, struct ws__arena *a,
                    const struct ws__ast *t, const struct ws__kernel *k,
                    const struct ws__xform_ops *x, struct ws__sites *out)
 {
-    struct ws__xform_in in;
-    size_t opened = 0;
+    struct ws__xform_in in = {.ctx = ctx, .arena = a, .ast = t, .kernel = k};
+    struct ws__xform_in l;
 
     out->n = 0;
     ws__error_clear(ctx);
     if (t->dialect == WS__DIALECT_CUDA ? !x->cuda : !x->opencl)
         return 0;
-    for (size_t i = 0; i < k->nlaunch; i++) {
+    for (size_t i = 0; ws__xform_next_entry(&in, &i, &l);) {
         size_t from = out->n;
-        int rc;
 
-        if (seen_before(k, i))
-            continue;
-        rc = ws__xform_open(ctx, a, t, k, i, &in);
-        if (rc == WS_ESPEC) /* a template, or in a header: left alone */
-            continue;
-        WS_TRY(rc);
-        opened++;
-        WS_TRY(x->find(&in, out));
+        WS_TRY(x->find(&l, out));
         WS_TRY(no_memory(ctx));
         if (x->join == WS__JOIN_FUNCTION)
             WS_TRY(ws__sites_join(&in, out, from));
     }
-    if (!opened)
-        return WS_ESPEC; /* that of the last one */
     if (x->join == WS__JOIN_ALL)
         WS_TRY(ws__sites_join(&in, out, 0));
-    ws__error_clear(ctx);
+    return 0;
+}
+
+/* A template's function, by the name in front of its arguments; or -1. */
+static int32_t template_of(const struct ws__ast *t, const char *entry)
+{
+    size_t n = strcspn(entry, "<{");
+
+    for (int32_t i = 0; i < t->n; i = ws__ast_after(t, i))
+        if (t->node[i].kind == WS__AST_FUNCTION && t->node[i].name &&
+            strlen(t->node[i].name) == n && !strncmp(t->node[i].name, entry, n))
+            return i;
+    return -1;
+}
+
+int ws__xform_left_alone(struct ws_ctx *ctx, struct ws__arena *a,
+                         const struct ws__ast *t, const struct ws__kernel *k,
+                         struct ws__sites *out)
+{
+    struct ws__xform_in in = {.ctx = ctx, .arena = a, .ast = t, .kernel = k}, l;
+
+    out->n = 0;
+    for (size_t i = 0; i < k->nlaunch && out->n < WS__XFORM_MAX_SITES; i++) {
+        struct ws__site *s = &out->site[out->n];
+        int32_t f = template_of(t, k->launch[i].entry);
+
+        if (seen_before(k, i) || open_launch(&in, i, &l))
+            continue;
+        memset(s, 0, sizeof(*s));
+        s->launch = i;
+        s->loc = k->launch[i].loc;
+        if (f >= 0)
+            ws__ast_line(t, t->node[f].begin, &s->loc);
+        s->words = ws__arena_printf(a, "line %u: '%s'", s->loc.line,
+                                    k->launch[i].entry);
+        s->refused = f >= 0 ? "a template whose arguments the launch names is "
+                              "left as it is"
+                            : "a function that is not in the source's own file "
+                              "is left as it is";
+        if (!s->words)
+            return WS_ENOMEM;
+        out->n++;
+    }
     return 0;
 }
 

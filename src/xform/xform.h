@@ -104,6 +104,11 @@ int ws__xform_find(struct ws_ctx *ctx, struct ws__arena *a,
 /* join.c: the sites from that one on that are not refused become one. */
 int ws__sites_join(const struct ws__xform_in *in, struct ws__sites *s,
                    size_t from);
+/* Functions that the kernel launches and that no transformation looks at, as
+ * refused sites: a template's, or one of another file. */
+int ws__xform_left_alone(struct ws_ctx *ctx, struct ws__arena *a,
+                         const struct ws__ast *t, const struct ws__kernel *k,
+                         struct ws__sites *out);
 /* The new text and the changes, in the arena. WS_EBUG: the transformation's
  * edits overlap or cut a macro. The caller parses the text again. */
 int ws__xform_apply(struct ws_ctx *ctx, struct ws__arena *a,
