@@ -114,6 +114,20 @@ static int add_moves(struct ws__workshop *s, struct ws__forge_source *f,
     return 0;
 }
 
+/* What no transformation looks at is told once. */
+static int add_left_alone(struct ws__workshop *s, struct ws__forge_source *f,
+                          size_t kernel, struct ws__sites *sites)
+{
+    static const char *const none[] = {NULL};
+    static const struct ws__xform_ops any = {.name = "(any)",
+                                             .finding = none,
+                                             .gain = 1};
+
+    WS_TRY(ws__xform_left_alone(s->spec->ctx, &s->arena, &f->ast,
+                                &s->spec->s->kernel[kernel], sites));
+    return add_moves(s, f, &any, sites);
+}
+
 /* The model may be asked, a few times. */
 static int add_asks(struct ws__workshop *s, struct ws__forge_source *f)
 {
@@ -152,6 +166,7 @@ static int moves(void *self, uint32_t kernel, const struct ws__forge_move **out,
         sites = ws__alloc(s->spec->ctx, 1, sizeof(*sites));
         if (!sites)
             return WS_ENOMEM;
+        rc = add_left_alone(s, f, kernel, sites);
         for (size_t i = 0; ws__xform_table[i] && rc >= 0; i++) {
             rc = ws__xform_find(s->spec->ctx, &s->arena, &f->ast,
                                 &s->spec->s->kernel[kernel], ws__xform_table[i],
