@@ -5,6 +5,7 @@
 
 #include "llm/llm.h"
 #include "plan/plan.h"
+#include "plan/plan_triton.h"
 #include "search/forge/forge.h"
 #include "xform/xform.h"
 
@@ -15,7 +16,8 @@ struct ws__forge_source {
     bool parsed;
     struct ws__ast ast;
     struct ws__forge_move *move;
-    struct ws__site *site; /* of each move */
+    struct ws__site *site; /* of each move; in Triton: */
+    struct ws__triton_places triton;
     size_t nmove;
 };
 
@@ -25,8 +27,10 @@ struct ws__workshop {
     const struct ws_forge_opts *o;
     struct ws__arena arena;
     char *headers;
-    size_t first;     /* kernels of the specification itself */
-    const char *name; /* of the kernel that is begun with */
+    struct ws__triton_helper helper; /* ctx NULL: it was not needed yet */
+    struct ws__triton_ready ready;   /* spec NULL: nothing is compiled */
+    size_t first;                    /* kernels of the specification itself */
+    const char *name;                /* of the kernel that is begun with */
     /* A model that proposes, too; NULL: none. */
     struct ws__llm *model;
     struct ws__llm_meter meter;
@@ -52,13 +56,15 @@ int ws__workshop_new(struct ws__workshop *s, uint32_t of, const char *text,
                      const struct ws__change *change, size_t nchange,
                      size_t *out);
 /* The name of the next one; what it takes to use one that spec has made, whose
- * source is the text; what a kernel file or clang refuses is an answer, 0 and
+ * source is the text; what a kernel file, clang or the helper for Triton refuses
+ * is an answer, 0 and
  * why, the rest stays an error. */
 #define WS__WORKSHOP_NAME 256
 void ws__workshop_name(const struct ws__workshop *s,
                        char name[WS__WORKSHOP_NAME]);
 int ws__workshop_enter(struct ws__workshop *s, size_t kernel, const char *text);
-int ws__workshop_refused(struct ws__workshop *s, int rc, char why[512]);
+int ws__workshop_refused(struct ws__workshop *s, size_t kernel, int rc,
+                         char why[512]);
 
 /* plan_guard.c: as a forge's shop has it. */
 int ws__workshop_guard(void *self, const struct ws__candidate *with,
@@ -77,6 +83,19 @@ const char *ws__guard_condition(struct ws__arena *a, const struct ws__op *op,
 int ws__workshop_facts(struct ws__workshop *s, const struct ws__trial *t,
                        double fact[WS__NFACT]);
 
+/* As ws__measure_opts.ready; of a workshop. */
+int ws__workshop_ready(void *self, const struct ws__kernel *k,
+                       const union wsrt_value *vars);
+
+/* plan_workshop_triton.c: the same as for C: the places of a source, moves made
+ * of them, and the text and changes of one. The texts are in the workshop's
+ * arena. */
+int ws__workshop_triton_parse(struct ws__workshop *s, size_t kernel);
+int ws__workshop_triton_moves(struct ws__workshop *s, size_t kernel);
+int ws__workshop_triton_apply(struct ws__workshop *s, size_t kernel,
+                              const struct ws__forge_move *m,
+                              struct ws__triton_edited *out);
+
 /* plan_forge_model.c: asks the model for a kernel made from this one: 1; 0:
  * nothing came of it, and why. */
 int ws__workshop_ask(struct ws__workshop *s, uint32_t kernel, uint32_t *out,
@@ -84,8 +103,8 @@ int ws__workshop_ask(struct ws__workshop *s, uint32_t kernel, uint32_t *out,
 /* How a move ended, for the next prompt. */
 void ws__workshop_hear(struct ws__workshop *s, const struct ws__forge_step *x);
 
-/* plan_diff.c: two texts as a unified diff, three lines around each change.
- * Freed by ws__free. */
+/* plan_diff.c: two texts as a unified diff, three lines around each change;
+ * empty if they are the same. Freed by ws__free. */
 int ws__plan_diff(struct ws_ctx *ctx, const char *name, const char *before,
                   const char *after, char **out);
 

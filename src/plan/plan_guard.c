@@ -242,6 +242,10 @@ static int join(struct ws__workshop *s, uint32_t with, uint32_t without,
     const struct ws__kernel *k = &s->spec->s->kernel[without];
     int rc = 1;
 
+    if (k->dialect == WS__DIALECT_TRITON) {
+        snprintf(why, 512, "functions in Triton are not put side by side");
+        return 0;
+    }
     WS_TRY(ws__workshop_text(s, with, &b->text));
     if (k->nlaunch + s->spec->s->kernel[with].nlaunch > WS__MAX_LAUNCHES) {
         snprintf(why, 512, "too many launches");
@@ -307,7 +311,7 @@ int ws__workshop_guard(void *self, const struct ws__candidate *with,
     if (rc >= 0)
         rc = ws__workshop_enter(s, made, b.text);
     if (rc < 0)
-        return ws__workshop_refused(s, rc, why);
+        return ws__workshop_refused(s, with->kernel, rc, why);
     *out = (uint32_t)made;
     return 1;
 }

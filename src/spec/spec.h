@@ -119,6 +119,12 @@ int ws__spec_guard(struct ws__spec *s, size_t with, size_t without,
                    const char *when, const struct ws__renamed *renamed,
                    size_t nrenamed, const char *name, const char *text,
                    size_t *out);
+/* What is known of a kernel and its op, as one map in JSON: the trees of the
+ * kernel file (`launches`, `parameters`, `constraints`, `scratch`) and of the
+ * op
+ * (`axes`, `constants`, `inputs`, `inouts`, `outputs`). WS_ESPEC: the kernel
+ * has names of its own for what is of the op. Freed by ws__free. */
+int ws__spec_facts(struct ws__spec *s, size_t kernel, char **out);
 /* The text of a kernel's file, the op named by `op`, the defaults those of the
  * config (NULL: as they were). Freed by ws__free. */
 int ws__spec_kernel_file(struct ws__spec *s, size_t kernel, const char *op,

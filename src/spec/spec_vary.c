@@ -228,6 +228,7 @@ static int add_kernel(struct ws__load *l, struct ws__spec *s,
     memset(&s->kernel[s->nkernel], 0, sizeof(*s->kernel));
     l->kernel = s->nkernel;
     l->varied = text != NULL;
+    l->uncompiled = true; /* what was compiled, was of the old kernel */
     WS_TRY(ws__load_kernel(l, root, s->op, base->file, base->dir, text,
                            &s->kernel[s->nkernel]));
     full(s)->kernel_tree[s->nkernel] = root;

@@ -229,14 +229,26 @@ static int settle_value(struct ws__forging *s, struct ws__candidate *c,
     return rc;
 }
 
-/* The parameters that the move brought, one after the other. */
+static bool same_values(const struct ws__param *a, const struct ws__param *b)
+{
+    bool same = a->nvalue == b->nvalue;
+
+    for (size_t v = 0; same && v < a->nvalue; v++)
+        same = ws__value_eq(&a->value[v], &b->value[v]);
+    return same;
+}
+
+/* The parameters that the move brought, or gave other values, one after the
+ * other. */
 static int settle_values(struct ws__forging *s, const struct ws__forge_base *b,
                          struct ws__candidate *c, double *ns)
 {
     const struct ws__kernel *k = &s->f->kernel[c->kernel];
+    const struct ws__kernel *old = &s->f->kernel[b->c.kernel];
 
-    for (size_t p = b->c.config.n; p < k->nparam; p++)
-        WS_TRY(settle_value(s, c, p, ns));
+    for (size_t p = 0; p < k->nparam; p++)
+        if (p >= b->c.config.n || !same_values(&k->param[p], &old->param[p]))
+            WS_TRY(settle_value(s, c, p, ns));
     return 0;
 }
 

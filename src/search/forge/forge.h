@@ -18,6 +18,7 @@
 struct ws__forge_move {
     const char *name;           /* of the transformation */
     const char *words;          /* what, where */
+    const char *needs;          /* what must hold for it; NULL: nothing */
     const char *refused;        /* why not; NULL: it may be done */
     const char *trust;          /* left to the verdict; NULL: nothing */
     const char *const *finding; /* keys of rules that suggest it, NULL ends */
