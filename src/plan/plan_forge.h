@@ -56,9 +56,8 @@ int ws__workshop_new(struct ws__workshop *s, uint32_t of, const char *text,
                      const struct ws__change *change, size_t nchange,
                      size_t *out);
 /* The name of the next one; what it takes to use one that spec has made, whose
- * source is the text; what a kernel file, clang or the helper for Triton refuses
- * is an answer, 0 and
- * why, the rest stays an error. */
+ * source is the text; what a kernel file, clang or the helper for Triton
+ * refuses of a kernel is an answer, 0 and why, the rest stays an error. */
 #define WS__WORKSHOP_NAME 256
 void ws__workshop_name(const struct ws__workshop *s,
                        char name[WS__WORKSHOP_NAME]);
