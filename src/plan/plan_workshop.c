@@ -5,7 +5,6 @@
 #include "base/fs.h"
 #include "base/spawn.h"
 #include "plan/plan_forge.h"
-#include "plan/plan_profile.h"
 
 #include "base/banned.h"
 
@@ -123,6 +122,20 @@ static int add_moves(struct ws__workshop *s, struct ws__forge_source *f,
     return 0;
 }
 
+/* What no transformation looks at is told once. */
+static int add_left_alone(struct ws__workshop *s, struct ws__forge_source *f,
+                          size_t kernel, struct ws__sites *sites)
+{
+    static const char *const none[] = {NULL};
+    static const struct ws__xform_ops any = {.name = "(any)",
+                                             .finding = none,
+                                             .gain = 1};
+
+    WS_TRY(ws__xform_left_alone(s->spec->ctx, &s->arena, &f->ast,
+                                &s->spec->s->kernel[kernel], sites));
+    return add_moves(s, f, &any, sites);
+}
+
 /* The model may be asked, a few times. */
 static int add_asks(struct ws__workshop *s, struct ws__forge_source *f)
 {
@@ -160,6 +173,7 @@ static int find_moves(struct ws__workshop *s, size_t kernel)
     sites = ws__alloc(s->spec->ctx, 1, sizeof(*sites));
     if (!sites)
         return WS_ENOMEM;
+    rc = add_left_alone(s, f, (uint32_t)kernel, sites);
     for (size_t i = 0; ws__xform_table[i] && rc >= 0; i++) {
         rc = ws__xform_find(s->spec->ctx, &s->arena, &f->ast, k,
                             ws__xform_table[i], sites);
@@ -188,12 +202,11 @@ static int moves(void *self, uint32_t kernel, const struct ws__forge_move **out,
 
 /* --- making --------------------------------------------------------------- */
 
-/* What a kernel file, clang or the helper for Triton refuses is an answer, and
- * so is what that helper cannot do; the rest is an error. */
-static int refused(struct ws__workshop *s, const struct ws__kernel *k, int rc,
-                   char why[512])
+int ws__workshop_refused(struct ws__workshop *s, size_t kernel, int rc,
+                         char why[512])
 {
     struct ws_ctx *ctx = s->spec->ctx;
+    const struct ws__kernel *k = &s->spec->s->kernel[kernel];
     bool helper = k->dialect == WS__DIALECT_TRITON &&
                   (rc == WS_EPROTO || rc == WS_EREFERENCE);
 
@@ -205,23 +218,35 @@ static int refused(struct ws__workshop *s, const struct ws__kernel *k, int rc,
     return 0;
 }
 
+void ws__workshop_name(const struct ws__workshop *s,
+                       char name[WS__WORKSHOP_NAME])
+{
+    snprintf(name, WS__WORKSHOP_NAME, "%.200s_%zu", s->name,
+             s->spec->s->nkernel - s->first + 1);
+}
+
+int ws__workshop_enter(struct ws__workshop *s, size_t kernel, const char *text)
+{
+    struct ws_spec *spec = s->spec;
+
+    s->source[kernel].text = text;
+    if (s->m) {
+        ws__kernel_bind(&spec->s->kernel[kernel],
+                        ws__measure_device(s->m)->id.is_cpu);
+        ws__measure_more(s->m, spec->s->nkernel);
+    }
+    return parse(s, kernel);
+}
+
 int ws__workshop_new(struct ws__workshop *s, uint32_t of, const char *text,
                      const struct ws__change *change, size_t nchange,
                      size_t *out)
 {
-    struct ws_spec *spec = s->spec;
-    char name[300];
+    char name[WS__WORKSHOP_NAME];
 
-    snprintf(name, sizeof(name), "%.200s_%zu", s->name,
-             spec->s->nkernel - s->first + 1);
-    WS_TRY(ws__spec_vary(spec->s, of, name, change, nchange, text, out));
-    s->source[*out].text = text;
-    if (s->m) {
-        ws__kernel_bind(&spec->s->kernel[*out],
-                        ws__measure_device(s->m)->id.is_cpu);
-        ws__measure_more(s->m, spec->s->nkernel);
-    }
-    return parse(s, *out);
+    ws__workshop_name(s, name);
+    WS_TRY(ws__spec_vary(s->spec->s, of, name, change, nchange, text, out));
+    return ws__workshop_enter(s, *out, text);
 }
 
 static int rewrite(struct ws__workshop *s, uint32_t kernel,
@@ -265,7 +290,7 @@ static int make(void *self, uint32_t kernel, const struct ws__forge_move *m,
     rc = k->dialect == WS__DIALECT_TRITON ? rewrite_triton(s, kernel, m, &made)
                                           : rewrite(s, kernel, m, &made);
     if (rc < 0)
-        return refused(s, k, rc, why);
+        return ws__workshop_refused(s, kernel, rc, why);
     *out = (uint32_t)made;
     return 1;
 }
@@ -328,38 +353,14 @@ static int diagnose(void *self, const struct ws__trial *t,
                     struct ws__diagnosis *out, double *gap)
 {
     struct ws__workshop *s = self;
-    const struct ws_profile_opts o = {.set = "full"};
-    struct ws__profiling *p;
     double fact[WS__NFACT];
-    int rc;
 
     WS_TRY(compile_again(s, &t->candidate));
-    p = ws__alloc(s->spec->ctx, 1, sizeof(*p));
-    if (!p)
-        return WS_ENOMEM;
-    *p = (struct ws__profiling){.spec = s->spec,
-                                .o = &o,
-                                .m = s->m,
-                                .device = ws__measure_device(s->m),
-                                .c = t->candidate,
-                                .one_size = true,
-                                .scaled_axis = -1,
-                                .counters = "none"};
-    p->scaled_ns = p->fixed_ns = __builtin_nan("");
-    p->w[0] = s->spec->s->workload[0];
-    p->t = *t;
-    rc = ws__instance_make(s->spec->ctx, s->spec->s->op, &p->w[0], &p->in);
-    if (rc >= 0)
-        rc = ws__profile_right(p);
-    if (rc >= 0) {
-        ws__profile_facts(p, fact);
-        ws__diagnose(fact, out);
-        tell_diagnosis(s, out, fact);
-        *gap = fact[WS__F_GAP] > 0 ? fact[WS__F_GAP] : 0;
-        rc = 1;
-    }
-    ws__free(s->spec->ctx, p);
-    return rc;
+    WS_TRY(ws__workshop_facts(s, t, fact));
+    ws__diagnose(fact, out);
+    tell_diagnosis(s, out, fact);
+    *gap = fact[WS__F_GAP] > 0 ? fact[WS__F_GAP] : 0;
+    return 1;
 }
 
 /* --- what is remembered, over all projects -------------------------------- */
@@ -415,6 +416,7 @@ struct ws__forge_shop ws__workshop_seam(struct ws__workshop *s)
 
     return (struct ws__forge_shop){.moves = moves,
                                    .make = make,
+                                   .guard = ws__workshop_guard,
                                    .diagnose = s->m ? diagnose : NULL,
                                    .hear = hear,
                                    .recall = ctx->data_dir ? recall : NULL,
