@@ -152,7 +152,7 @@ int ws__adding_body(const struct ws__xform_in *in, const struct ws__adding *a,
                               instead};
 
     ws__pieces_trim(t, &from, &end);
-    middle = a->guard < 0 ? from : ws__pieces_end(t, a->guard);
+    middle = a->guard < 0 ? from : ws__xform_end(t, a->guard);
     if (a->guard >= 0) {
         const char *cond = ws__xform_text(in, ws__ast_child(t, a->guard, 0));
         uint32_t stop = t->node[a->guard].begin;

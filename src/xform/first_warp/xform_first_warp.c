@@ -294,7 +294,7 @@ static int put_rest(struct ws__buf *b, const struct first *r,
                     const char *indent)
 {
     const struct ws__ast *t = r->in->ast;
-    uint32_t begin = ws__pieces_end(t, r->l.f.loop);
+    uint32_t begin = ws__xform_end(t, r->l.f.loop);
     uint32_t end = t->node[r->then].end - 1;
     const char *cond = ws__xform_text(r->in, ws__ast_child(t, r->stmt, 0));
     const char *text;
@@ -361,7 +361,7 @@ static int apply(const struct ws__xform_in *in, const struct ws__site *s,
     ws__buf_puts(&b, outer);
     if (rc >= 0 && b.failed)
         rc = WS_ENOMEM;
-    at = ws__pieces_end(t, r.l.f.loop);
+    at = ws__xform_end(t, r.l.f.loop);
     if (rc >= 0) {
         ws__rewrite_node(out, ws__ast_child(t, r.stmt, 0), "%s < %d", tid,
                          WS__ROWS_WARP);

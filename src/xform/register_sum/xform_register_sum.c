@@ -200,9 +200,8 @@ static int apply(const struct ws__xform_in *in, const struct ws__site *s,
     const struct ws__ast *t = in->ast;
     const char *name = ws__xform_name(in, "sum");
     const char *element = ws__xform_text(in, s->node[1]);
-    const char *type = type_name(&t->node[s->node[1]].type);
+    const char *type = type_name(&t->node[s->node[1]].type), *line;
     int32_t end = ws__ast_after(t, s->node[0]);
-    const char *line;
 
     if (!name || !element)
         return WS_ENOMEM;

@@ -3,6 +3,7 @@
  *
  * The pragma leaves it to the compiler, which keeps the order of additions and
  * adds what is left over; loads of several turns are then under way at once.
+ * All loops of a function are one site and have one parameter.
  */
 #include "xform/loop.h"
 
@@ -68,7 +69,7 @@ static int apply(const struct ws__xform_in *in, const struct ws__site *s,
         return WS_ENOMEM;
     ws__rewrite_line(out, s->node[0], "#pragma unroll %s", name);
     ws__rewrite_param(out, name, "[1, 2, 4, 8, 16]", "4",
-                      "turns of the loop at once");
+                      "turns of a loop at once");
     return 0;
 }
 
@@ -81,6 +82,7 @@ const struct ws__xform_ops ws__xform_unroll = {
     .delta = deltas,
     .cuda = true,
     .opencl = true,
+    .join = WS__JOIN_FUNCTION,
     .gain = 1.15,
     .find = find,
     .apply = apply,
