@@ -259,12 +259,5 @@ const char *ws__passes_head(const struct ws__xform_in *in,
 
 uint32_t ws__passes_length(const struct ws__ast *t, int32_t loop)
 {
-    uint32_t at = t->node[loop].end;
-
-    if (t->text[at - 1] != '}' && t->text[at - 1] != ';') {
-        while (t->text[at] && strchr(" \t\r\n", t->text[at]))
-            at++;
-        at = t->text[at] == ';' ? at + 1 : t->node[loop].end;
-    }
-    return at - t->node[loop].begin;
+    return ws__xform_end(t, loop) - t->node[loop].begin;
 }

@@ -55,17 +55,6 @@ size_t ws__pieces_blanks(const struct ws__ast *t, uint32_t at)
     return strspn(t->text + at, " \t");
 }
 
-uint32_t ws__pieces_end(const struct ws__ast *t, int32_t i)
-{
-    uint32_t at = t->node[i].end;
-
-    if (at && (t->text[at - 1] == ';' || t->text[at - 1] == '}'))
-        return at;
-    while (t->text[at] == ' ' || t->text[at] == '\t' || t->text[at] == '\n')
-        at++;
-    return t->text[at] == ';' ? at + 1 : t->node[i].end;
-}
-
 void ws__pieces_trim(const struct ws__ast *t, uint32_t *begin, uint32_t *end)
 {
     while (*begin < *end && strchr("\n\t ", t->text[*begin]))

@@ -22,8 +22,6 @@ void ws__pieces_lines(struct ws__buf *b, const char *indent, int depth,
                       const char *text, size_t was);
 /* Blanks at the beginning of the line of a place. */
 size_t ws__pieces_blanks(const struct ws__ast *t, uint32_t at);
-/* Behind the statement's semicolon or brace. */
-uint32_t ws__pieces_end(const struct ws__ast *t, int32_t statement);
 /* Without blanks at both ends. */
 void ws__pieces_trim(const struct ws__ast *t, uint32_t *begin, uint32_t *end);
 

@@ -396,7 +396,7 @@ static bool find_rest(struct ws__product_look *l, bool tiled)
     struct ws__product *p = l->p;
     int32_t first = l->t->node[p->loop.loop].next, then;
 
-    p->rest = ws__pieces_end(l->t, p->loop.loop);
+    p->rest = ws__xform_end(l->t, p->loop.loop);
     p->rest_end = l->t->node[p->block].end - 1;
     if (tiled) {
         if (!ws__ast_is(l->t, first, WS__AST_IF) ||
@@ -408,7 +408,7 @@ static bool find_rest(struct ws__product_look *l, bool tiled)
         if (!ws__product_condition(l, ws__ast_child(l->t, first, 0), false))
             return false;
         p->rest = l->t->node[then].begin;
-        p->rest_end = ws__pieces_end(l->t, then);
+        p->rest_end = ws__xform_end(l->t, then);
         if (l->t->node[then].kind == WS__AST_BLOCK) {
             p->rest++;
             p->rest_end--;

@@ -59,7 +59,7 @@ static const char *patched(struct ws__product_emit *e, uint32_t begin,
 static void put_statement(struct ws__product_emit *e, int depth, int32_t i)
 {
     ws__pieces_lines(&e->b, e->indent, depth,
-                     patched(e, e->t->node[i].begin, ws__pieces_end(e->t, i),
+                     patched(e, e->t->node[i].begin, ws__xform_end(e->t, i),
                              NULL, 0),
                      ws__pieces_blanks(e->t, e->t->node[i].begin));
 }
@@ -455,7 +455,7 @@ static void put_term(struct ws__product_emit *e, int depth)
 {
     bool block = is_block(e);
     uint32_t begin = e->t->node[e->p->term].begin + block;
-    uint32_t end = ws__pieces_end(e->t, e->p->term) - block;
+    uint32_t end = ws__xform_end(e->t, e->p->term) - block;
     struct ws__piece piece[MAX_PIECES];
     size_t n = 0;
 
@@ -574,7 +574,7 @@ static void put_rest(struct ws__product_emit *e)
 static void drop(struct ws__product_emit *e, int32_t i)
 {
     const char *s = e->t->text;
-    uint32_t begin = e->t->node[i].begin, end = ws__pieces_end(e->t, i), to, at;
+    uint32_t begin = e->t->node[i].begin, end = ws__xform_end(e->t, i), to, at;
 
     for (at = begin; at && (s[at - 1] == ' ' || s[at - 1] == '\t');)
         at--;
@@ -619,7 +619,7 @@ int ws__product_emit(const struct ws__xform_in *in, struct ws__product *p,
                                  .cuda = in->ast->dialect == WS__DIALECT_CUDA};
     uint32_t begin = in->ast->node[p->outermost].begin;
     uint32_t end = p->block == in->body ? in->ast->node[in->body].end - 1
-                                        : ws__pieces_end(in->ast, p->outermost);
+                                        : ws__xform_end(in->ast, p->outermost);
 
     e.indent = ws__product_sure(&e, ws__xform_indent(in, p->outermost));
     WS_TRY(name_all(&e));

@@ -359,27 +359,6 @@ static void edit_head(struct edit *e, const struct ws__loop *l)
                      e->w->stride);
 }
 
-/* The end of a statement with its semicolon. */
-static uint32_t end_of(const struct ws__ast *t, int32_t stmt)
-{
-    uint32_t at = t->node[stmt].end;
-
-    if (t->text[at - 1] == '}' || t->text[at - 1] == ';')
-        return at;
-    for (;;) {
-        const char *c = t->text + at;
-
-        if (*c == ' ' || *c == '\t' || *c == '\n' || *c == '\r')
-            at++;
-        else if (c[0] == '/' && c[1] == '*' && strstr(c + 2, "*/"))
-            at = (uint32_t)(strstr(c + 2, "*/") + 2 - t->text);
-        else if (c[0] == '/' && c[1] == '/')
-            at += (uint32_t)strcspn(c, "\n");
-        else
-            return *c == ';' ? at + 1 : t->node[stmt].end;
-    }
-}
-
 /* Does the statement begin its line? */
 static bool begins_line(const struct ws__ast *t, int32_t stmt)
 {
@@ -433,9 +412,10 @@ static void place(struct edit *e, int32_t stmt)
     if (e->before.len)
         ws__rewrite_at(e->out, t->node[stmt].begin, 0, "%s", e->before.data);
     if (n)
-        ws__rewrite_at(e->out, end_of(t, stmt), 0, "\n%.*s", (int)n, tail);
+        ws__rewrite_at(e->out, ws__xform_end(t, stmt), 0, "\n%.*s", (int)n,
+                       tail);
     if (brace)
-        ws__rewrite_at(e->out, end_of(t, stmt), 0, "\n%s}",
+        ws__rewrite_at(e->out, ws__xform_end(t, stmt), 0, "\n%s}",
                        ws__xform_indent(e->p->in, up));
 }
 

@@ -89,14 +89,93 @@ const char *ws__xform_indented(const struct ws__xform_in *in, const char *text,
     return s;
 }
 
+static bool ends_in_brace(enum ws__ast_kind k)
+{
+    return k == WS__AST_BLOCK || k == WS__AST_FOR || k == WS__AST_WHILE ||
+           k == WS__AST_IF || k == WS__AST_JUMP || k == WS__AST_DECL;
+}
+
+/* Behind the comment, text or character that begins at `at`. */
+static uint32_t skip_token(const char *s, uint32_t at)
+{
+    char quote = s[at];
+
+    if (s[at] == '/' && s[at + 1] == '/')
+        return at + (uint32_t)strcspn(s + at, "\n");
+    if (s[at] == '/' && s[at + 1] == '*') {
+        const char *end = strstr(s + at + 2, "*/");
+
+        return end ? (uint32_t)(end + 2 - s) : at + (uint32_t)strlen(s + at);
+    }
+    if (quote != '"' && quote != '\'')
+        return at + 1;
+    for (at++; s[at] && s[at] != quote; at++)
+        at += s[at] == '\\' && s[at + 1];
+    return at + (s[at] != '\0');
+}
+
 uint32_t ws__xform_end(const struct ws__ast *t, int32_t node)
 {
     uint32_t at = t->node[node].end;
 
-    if (t->node[node].kind == WS__AST_BLOCK)
+    if (at && (t->text[at - 1] == ';' ||
+               (t->text[at - 1] == '}' && ends_in_brace(t->node[node].kind))))
         return at;
-    at += (uint32_t)strspn(t->text + at, " \t\n");
+    while (t->text[at] &&
+           (strchr(" \t\r\n", t->text[at]) ||
+            (t->text[at] == '/' && strchr("/*", t->text[at + 1]))))
+        at = skip_token(t->text, at);
     return t->text[at] == ';' ? at + 1 : t->node[node].end;
+}
+
+static uint32_t next_line(const char *s, uint32_t at)
+{
+    at += (uint32_t)strcspn(s + at, "\n");
+    return at + (s[at] == '\n');
+}
+
+static uint32_t behind_directive(const char *s, uint32_t at)
+{
+    do
+        at = next_line(s, at);
+    while (s[at] && at > 1 && s[at - 2] == '\\');
+    return at;
+}
+
+uint32_t ws__xform_before_function(const struct ws__ast *t, int32_t func)
+{
+    const char *s = t->text;
+    uint32_t end = t->node[func].begin, at = 0, safe = 0;
+    bool open = false; /* in the middle of a declaration */
+
+    while (at < end) {
+        char c = s[at];
+        uint32_t next = skip_token(s, at);
+
+        if (c == '#') {
+            at = safe = behind_directive(s, at);
+            continue;
+        }
+        if (c == ';' || c == '{' || c == '}') {
+            open = false;
+            safe = next;
+            if (strspn(s + next, " \t") == strcspn(s + next, "\n"))
+                safe = next_line(s, next);
+        } else if (c == '\n' && !open) {
+            uint32_t line = at;
+
+            while (line && strchr(" \t\r", s[line - 1]))
+                line--;
+            if (!line || s[line - 1] == '\n')
+                safe = next; /* behind a blank line */
+        } else if (!strchr(" \t\r\n", c) && next == at + 1) {
+            open = true;
+        } else if (c == '"' || c == '\'') {
+            open = true;
+        }
+        at = next;
+    }
+    return safe < end ? safe : end;
 }
 
 /* --- pointers and calls --------------------------------------------------- */
@@ -165,6 +244,30 @@ bool ws__xform_aligned(const struct ws__xform_in *in, int32_t param,
 
         if (!a || a->kind != WS__ARG_TENSOR ||
             in->kernel->op->tensor[a->index].align < bytes)
+            return false;
+    }
+    return true;
+}
+
+bool ws__xform_is_positive(const struct ws__xform_in *in, int32_t param)
+{
+    const struct ws__op *op = in->kernel->op;
+    struct ws__xform_in l = *in;
+
+    if (in->ast->node[param].kind != WS__AST_PARAM ||
+        ws__ast_changes(in->ast, in->func, param))
+        return false;
+    for (l.launch = ws__xform_next_launch(in, 0);
+         l.launch < in->kernel->nlaunch;
+         l.launch = ws__xform_next_launch(in, l.launch + 1)) {
+        const struct ws__arg *a = ws__xform_arg(&l, param);
+        bool good = false;
+
+        for (size_t k = 0; a && a->kind == WS__ARG_VALUE && k < op->naxis; k++)
+            good = good ||
+                   (op->axis[k].kind == WS__AXIS_VAR && op->axis[k].lo >= 1 &&
+                    !strcmp(op->axis[k].name, a->expr->text));
+        if (!good)
             return false;
     }
     return true;
@@ -319,6 +422,17 @@ static uint32_t line_of(const struct ws__ast *t, uint32_t at)
     return at;
 }
 
+/* Does the line belong to the statement below it? */
+static bool is_pragma(const char *line)
+{
+    line += strspn(line, " \t");
+    if (*line == '#') {
+        line += 1 + strspn(line + 1, " \t");
+        return !strncmp(line, "pragma", 6) && strchr(" \t", line[6]);
+    }
+    return !strncmp(line, "_Pragma", 7) || !strncmp(line, "__attribute__", 13);
+}
+
 void ws__rewrite_above(struct ws__rewrite *w, int32_t node, const char *line)
 {
     const struct ws__ast *t = w->in->ast;
@@ -333,12 +447,17 @@ void ws__rewrite_above(struct ws__rewrite *w, int32_t node, const char *line)
         ws__rewrite_before(w, node, "%s", line);
         return;
     }
-    while (at) { /* a pragma belongs to the statement */
-        uint32_t up = line_of(t, at - 1);
+    /* A pragma belongs to the statement, though a comment stands between. */
+    for (uint32_t from = at; from;) {
+        const char *text;
 
-        if (t->text[up + strspn(t->text + up, " \t")] != '#')
+        from = line_of(t, from - 1);
+        text = t->text + from + strspn(t->text + from, " \t");
+        if (is_pragma(t->text + from))
+            at = from;
+        else if (*text != '\n' && strncmp(text, "//", 2) != 0 &&
+                 strncmp(text, "/*", 2) != 0)
             break;
-        at = up;
     }
     ws__rewrite_at(w, at, 0, "%s%s\n", indent, line);
 }

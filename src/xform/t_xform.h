@@ -2,6 +2,7 @@
  * t_xform.h: for tests of this folder: a kernel file's worth of data around a
  * function of a tree, with no files: an op of two axes and some tensors, and a
  * launch of one or two dimensions that gives a parameter what its type takes.
+ * And the #defines that go before the source of a kernel file.
  */
 #ifndef WS_T_XFORM_H
 #define WS_T_XFORM_H
@@ -86,6 +87,30 @@ static inline int t_kernel(struct ws_ctx *ctx, struct ws__arena *a,
         l->narg++;
     }
     return 0;
+}
+
+/* The #defines of the default config. */
+static inline char *t_prologue(struct ws_ctx *ctx, const struct ws__kernel *k)
+{
+    struct ws__buf b;
+
+    ws__buf_init(&b, ctx, 1 << 16);
+    for (size_t i = 0; i < k->nparam; i++) {
+        ws__buf_printf(&b, "#define %s ", k->param[i].name);
+        ws__value_define(&b, &k->param[i].value[k->param[i].dflt]);
+        ws__buf_puts(&b, "\n");
+    }
+    for (size_t i = 0; i < k->op->naxis; i++)
+        if (k->specialize & 1u << i)
+            ws__buf_printf(&b, "#define %s 64\n", k->op->axis[i].name);
+    for (size_t i = 0; i < k->op->nconstant; i++) {
+        const struct ws__constant *c = &k->op->constant[i];
+
+        ws__buf_printf(&b, "#define %s ", c->name);
+        ws__value_print(&b, &c->value);
+        ws__buf_puts(&b, c->value.type == WS__FLOAT ? "f\n" : "\n");
+    }
+    return b.data ? ws__buf_take(&b) : ws__strdup(ctx, "");
 }
 
 #endif

@@ -13,28 +13,32 @@ const struct ws__xform_ops *ws__xform_lookup(const char *name)
     return NULL;
 }
 
+static bool open_launch(const struct ws__xform_in *in, size_t launch,
+                        struct ws__xform_in *out)
+{
+    const struct ws__launch *l = &in->kernel->launch[launch];
+
+    *out = *in;
+    out->launch = launch;
+    out->func = l->pattern ? -1 : ws__ast_function(in->ast, l->entry);
+    out->body = -1;
+    for (int32_t c = out->func < 0 ? -1 : in->ast->node[out->func].first;
+         c >= 0; c = in->ast->node[c].next)
+        if (in->ast->node[c].kind == WS__AST_BLOCK)
+            out->body = c;
+    return out->func >= 0;
+}
+
 int ws__xform_open(struct ws_ctx *ctx, struct ws__arena *a,
                    const struct ws__ast *t, const struct ws__kernel *k,
                    size_t launch, struct ws__xform_in *out)
 {
-    int32_t c;
+    struct ws__xform_in in = {.ctx = ctx, .arena = a, .ast = t, .kernel = k};
 
-    *out = (struct ws__xform_in){.ctx = ctx,
-                                 .arena = a,
-                                 .ast = t,
-                                 .kernel = k,
-                                 .launch = launch,
-                                 .func = -1,
-                                 .body = -1};
-    if (!k->launch[launch].pattern)
-        out->func = ws__ast_function(t, k->launch[launch].entry);
-    if (out->func < 0)
+    if (!open_launch(&in, launch, out))
         return ws__fail_at(ctx, WS_ESPEC, &k->launch[launch].loc,
                            "'%s' has no function '%s' with a body", t->path,
                            k->launch[launch].entry);
-    for (c = t->node[out->func].first; c >= 0; c = t->node[c].next)
-        if (t->node[c].kind == WS__AST_BLOCK)
-            out->body = c;
     return 0;
 }
 
@@ -57,29 +61,66 @@ int ws__xform_find(struct ws_ctx *ctx, struct ws__arena *a,
                    const struct ws__ast *t, const struct ws__kernel *k,
                    const struct ws__xform_ops *x, struct ws__sites *out)
 {
-    size_t opened = 0;
+    struct ws__xform_in in = {.ctx = ctx, .arena = a, .ast = t, .kernel = k};
+    struct ws__xform_in l;
 
     out->n = 0;
     ws__error_clear(ctx);
     if (t->dialect == WS__DIALECT_CUDA ? !x->cuda : !x->opencl)
         return 0;
-    for (size_t i = 0; i < k->nlaunch; i++) {
-        struct ws__xform_in in;
-        int rc;
+    for (size_t i = 0; ws__xform_next_entry(&in, &i, &l);) {
+        size_t from = out->n;
 
-        if (seen_before(k, i))
-            continue;
-        rc = ws__xform_open(ctx, a, t, k, i, &in);
-        if (rc == WS_ESPEC) /* a template, or in a header: left alone */
-            continue;
-        WS_TRY(rc);
-        opened++;
-        WS_TRY(x->find(&in, out));
+        WS_TRY(x->find(&l, out));
         WS_TRY(no_memory(ctx));
+        if (x->join == WS__JOIN_FUNCTION)
+            WS_TRY(ws__sites_join(&in, out, from));
     }
-    if (!opened)
-        return WS_ESPEC; /* that of the last one */
-    ws__error_clear(ctx);
+    if (x->join == WS__JOIN_ALL)
+        WS_TRY(ws__sites_join(&in, out, 0));
+    return 0;
+}
+
+/* A template's function, by the name in front of its arguments; or -1. */
+static int32_t template_of(const struct ws__ast *t, const char *entry)
+{
+    size_t n = strcspn(entry, "<{");
+
+    for (int32_t i = 0; i < t->n; i = ws__ast_after(t, i))
+        if (t->node[i].kind == WS__AST_FUNCTION && t->node[i].name &&
+            strlen(t->node[i].name) == n && !strncmp(t->node[i].name, entry, n))
+            return i;
+    return -1;
+}
+
+int ws__xform_left_alone(struct ws_ctx *ctx, struct ws__arena *a,
+                         const struct ws__ast *t, const struct ws__kernel *k,
+                         struct ws__sites *out)
+{
+    struct ws__xform_in in = {.ctx = ctx, .arena = a, .ast = t, .kernel = k}, l;
+
+    out->n = 0;
+    for (size_t i = 0; i < k->nlaunch && out->n < WS__XFORM_MAX_SITES; i++) {
+        struct ws__site *s = &out->site[out->n];
+        int32_t f = template_of(t, k->launch[i].entry);
+
+        if (seen_before(k, i) || open_launch(&in, i, &l))
+            continue;
+        memset(s, 0, sizeof(*s));
+        s->launch = i;
+        s->loc = k->launch[i].loc;
+        if (f >= 0)
+            ws__ast_line(t, t->node[f].begin, &s->loc);
+        s->words = ws__arena_printf(a, "line %u: '%s'", s->loc.line,
+                                    k->launch[i].entry);
+        s->refused = f >= 0 ? "a template whose arguments the launch names is "
+                              "left as it is"
+                            : "a function that is not in the source's own file "
+                              "is left as it is";
+        if (!s->words)
+            return WS_ENOMEM;
+        out->n++;
+    }
     return 0;
 }
 
@@ -223,7 +264,6 @@ void ws__rewrite_behind(struct ws__rewrite *w, int32_t node, const char *fmt,
 {
     const struct ws__ast *t = w->in->ast;
     const char *indent = ws__xform_indent(w->in, node), *text;
-    uint32_t at = t->node[node].end;
     va_list ap;
 
     va_start(ap, fmt);
@@ -233,16 +273,10 @@ void ws__rewrite_behind(struct ws__rewrite *w, int32_t node, const char *fmt,
         w->failed = WS_ENOMEM;
         return;
     }
-    while (t->text[at] == ' ' || t->text[at] == '\t')
-        at++;
-    if (t->text[at] == ';')
-        at++;
-    else
-        at = t->node[node].end;
     text = ws__arena_printf(w->in->arena, "\n%s%s", indent, text);
     if (!text)
         w->failed = WS_ENOMEM;
-    add_edit(w, at, 0, text);
+    add_edit(w, ws__xform_end(t, node), 0, text);
 }
 
 void ws__rewrite_change(struct ws__rewrite *w, const char *yaml,
@@ -263,6 +297,9 @@ void ws__rewrite_change(struct ws__rewrite *w, const char *yaml,
                              WS__XFORM_MAX_CHANGES);
         return;
     }
+    for (size_t i = 0; i < w->nchange; i++)
+        if (!strcmp(w->change[i].path, p) && !strcmp(w->change[i].yaml, y))
+            return; /* of a site that is made together with this one */
     w->change[w->nchange++] = (struct ws__change){p, y};
 }
 
@@ -439,6 +476,21 @@ static char *edited(struct ws__rewrite *w)
     return s;
 }
 
+static int apply_one(const struct ws__xform_in *all,
+                     const struct ws__xform_ops *x, const struct ws__site *s,
+                     struct ws__rewrite *out)
+{
+    struct ws__xform_in in;
+    int rc;
+
+    WS_TRY(ws__xform_open(all->ctx, all->arena, all->ast, all->kernel,
+                          s->launch, &in));
+    out->in = &in;
+    rc = x->apply(&in, s, out);
+    out->in = all;
+    return rc < 0 ? rc : out->failed;
+}
+
 int ws__xform_apply(struct ws_ctx *ctx, struct ws__arena *a,
                     const struct ws__ast *t, const struct ws__kernel *k,
                     const struct ws__xform_ops *x, const struct ws__site *s,
@@ -451,9 +503,9 @@ int ws__xform_apply(struct ws_ctx *ctx, struct ws__arena *a,
     WS_TRY(ws__xform_open(ctx, a, t, k, s->launch, &in));
     memset(out, 0, sizeof(*out));
     out->in = &in;
-    rc = x->apply(&in, s, out);
-    if (rc >= 0)
-        rc = out->failed;
+    rc = s->npart ? 0 : apply_one(&in, x, s, out);
+    for (size_t i = 0; i < s->npart && rc >= 0; i++)
+        rc = apply_one(&in, x, &s->part[i], out);
     if (rc >= 0)
         rc = no_memory(ctx);
     if (rc >= 0) {
@@ -469,6 +521,45 @@ int ws__xform_apply(struct ws_ctx *ctx, struct ws__arena *a,
 }
 
 /* --- looking at more than one function ------------------------------------ */
+
+bool ws__xform_next_entry(const struct ws__xform_in *in, size_t *from,
+                          struct ws__xform_in *out)
+{
+    for (; *from < in->kernel->nlaunch; ++*from)
+        if (!seen_before(in->kernel, *from) && open_launch(in, *from, out)) {
+            ++*from;
+            return true;
+        }
+    return false;
+}
+
+bool ws__xform_is_first(const struct ws__xform_in *in)
+{
+    struct ws__xform_in l;
+    size_t from = 0;
+
+    return ws__xform_next_entry(in, &from, &l) && l.launch == in->launch;
+}
+
+static bool is_run(const struct ws__xform_in *in, int32_t func)
+{
+    struct ws__xform_in l;
+
+    for (size_t from = 0; ws__xform_next_entry(in, &from, &l);)
+        if (ws__xform_reaches(in->ast, l.func, func))
+            return true;
+    return false;
+}
+
+int32_t ws__xform_next_run(const struct ws__xform_in *in, int32_t i)
+{
+    const struct ws__ast *t = in->ast;
+
+    for (i++; i < t->n && t->node[i].kind == WS__AST_FUNCTION &&
+              t->node[i].parent < 0 && !is_run(in, i);)
+        i = ws__ast_after(t, i);
+    return i;
+}
 
 size_t ws__xform_next_launch(const struct ws__xform_in *in, size_t from)
 {

@@ -42,6 +42,8 @@ struct ws__site {
     int32_t node[4]; /* for apply; -1 where unused */
     int64_t arg[4];
     size_t launch;
+    const struct ws__site *part; /* those that are made together as this one */
+    size_t npart;                /* 0: it is one of its own */
 };
 struct ws__sites {
     struct ws__site site[WS__XFORM_MAX_SITES];
@@ -68,6 +70,9 @@ struct ws__xform_delta {
     double low, high;
 };
 
+/* Which sites are made at once, as one: each costs a trial. */
+enum ws__xform_join { WS__JOIN_NONE, WS__JOIN_FUNCTION, WS__JOIN_ALL };
+
 struct ws__xform_ops {
     uint32_t abi;
     const char *name, *about;
@@ -78,6 +83,7 @@ struct ws__xform_ops {
     unsigned gates; /* WS__WANT_* bits that the judge must add */
     bool rounding;  /* results may differ in rounding */
     bool cuda, opencl;
+    enum ws__xform_join join;
     double gain; /* expected factor of the time, before anything is learnt */
     /* Appends. 0, or WS_ENOMEM; a full list is no error. */
     int (*find)(const struct ws__xform_in *in, struct ws__sites *out);
@@ -95,6 +101,14 @@ int ws__xform_open(struct ws_ctx *ctx, struct ws__arena *a,
 int ws__xform_find(struct ws_ctx *ctx, struct ws__arena *a,
                    const struct ws__ast *t, const struct ws__kernel *k,
                    const struct ws__xform_ops *x, struct ws__sites *out);
+/* join.c: the sites from that one on that are not refused become one. */
+int ws__sites_join(const struct ws__xform_in *in, struct ws__sites *s,
+                   size_t from);
+/* Functions that the kernel launches and that no transformation looks at, as
+ * refused sites: a template's, or one of another file. */
+int ws__xform_left_alone(struct ws_ctx *ctx, struct ws__arena *a,
+                         const struct ws__ast *t, const struct ws__kernel *k,
+                         struct ws__sites *out);
 /* The new text and the changes, in the arena. WS_EBUG: the transformation's
  * edits overlap or cut a macro. The caller parses the text again. */
 int ws__xform_apply(struct ws_ctx *ctx, struct ws__arena *a,
@@ -145,6 +159,16 @@ const struct ws__arg *ws__xform_arg(const struct ws__xform_in *in,
 /* The launch at `from` or behind it that launches in's function; the number of
  * launches: there is none. */
 size_t ws__xform_next_launch(const struct ws__xform_in *in, size_t from);
+/* The functions that the kernel launches and whose bodies are in the file, each
+ * once: opens the next, of launch *from or one behind it. False: there are no
+ * more. */
+bool ws__xform_next_entry(const struct ws__xform_in *in, size_t *from,
+                          struct ws__xform_in *out);
+/* Is it the first of them? What changes all at once has its sites there. */
+bool ws__xform_is_first(const struct ws__xform_in *in);
+/* The first node behind i, -1 at first, that lies in no function that the
+ * kernel does not run; the number of nodes: there is none. */
+int32_t ws__xform_next_run(const struct ws__xform_in *in, int32_t i);
 /* Does another function of the file that a kernel may call ask which thread or
  * block it is, or what the launch is? */
 bool ws__xform_others_ask(const struct ws__xform_in *in);
@@ -171,10 +195,14 @@ const char *ws__xform_edited(const struct ws__xform_in *in, uint32_t begin,
  * memory. */
 const char *ws__xform_indented(const struct ws__xform_in *in, const char *text,
                                int common, const char *indent);
+/* Where a new function can stand in front of a function: behind what is before
+ * it, in front of the comment that belongs to it. */
+uint32_t ws__xform_before_function(const struct ws__ast *t, int32_t func);
 /* Does a node's text have a directive other than a pragma, or does the file
  * undefine macros? A copy of it could mean something else. */
 bool ws__xform_has_directive(const struct ws__ast *t, int32_t node);
-/* Behind a statement, its semicolon included. */
+/* Behind a statement, its semicolon included, in front of which there may be
+ * comments. */
 uint32_t ws__xform_end(const struct ws__ast *t, int32_t node);
 /* Is the pointer used for nothing but p[...], whose address is not taken? Then
  * ws__xform_accesses tells all that happens through it. */
@@ -184,6 +212,9 @@ bool ws__xform_is_alone(const struct ws__xform_in *in, int32_t param);
 /* Does the op say that the array begins at a multiple of so many bytes? */
 bool ws__xform_aligned(const struct ws__xform_in *in, int32_t param,
                        size_t bytes);
+/* Does every launch give the parameter an axis of which the op says that it is
+ * 1 at least, and is it kept? */
+bool ws__xform_is_positive(const struct ws__xform_in *in, int32_t param);
 /* Are all calls below root pure, or of functions in the file that change only
  * what is theirs? depth: 0. */
 bool ws__xform_calls_known(const struct ws__ast *t, int32_t root, int depth);

@@ -19,6 +19,7 @@
 #include "xform/xform.h"
 
 #include "xform/clang_api.h"
+#include "xform/t_xform.h"
 
 static struct ws_ctx *ctx;
 static struct ws__cuda_compiler *compiler; /* NULL: there is none */
@@ -65,27 +66,10 @@ static void write_text(const char *dir, const char *name, const char *text)
     ws__free(ctx, path);
 }
 
-/* The #defines of the default config. */
-static char *prologue(const struct ws__kernel *k)
-{
-    struct ws__buf b;
-
-    ws__buf_init(&b, ctx, 1 << 16);
-    for (size_t i = 0; i < k->nparam; i++) {
-        ws__buf_printf(&b, "#define %s ", k->param[i].name);
-        ws__value_define(&b, &k->param[i].value[k->param[i].dflt]);
-        ws__buf_puts(&b, "\n");
-    }
-    for (size_t i = 0; i < k->op->naxis; i++)
-        if (k->specialize & 1u << i)
-            ws__buf_printf(&b, "#define %s 64\n", k->op->axis[i].name);
-    return b.data ? ws__buf_take(&b) : ws__strdup(ctx, "");
-}
-
 static int parse(struct ws__arena *a, const struct ws__kernel *k,
                  const char *text, struct ws__ast *out)
 {
-    char *p = prologue(k);
+    char *p = t_prologue(ctx, k);
     struct ws__ast_source s = {.path = k->source_file,
                                .text = text,
                                .dialect = k->dialect,

@@ -10,7 +10,7 @@
 #include "base/fs.h"
 #include "spec/spec.h"
 #include "xform/clang_api.h"
-#include "xform/xform.h"
+#include "xform/t_xform.h"
 
 static struct ws_ctx *ctx;
 
@@ -41,27 +41,13 @@ static int transform(struct ws_ctx *c, void *user)
     return rc;
 }
 
-/* The #defines that the source may need. */
-static char *prologue(const struct ws__kernel *k)
-{
-    struct ws__buf b;
-
-    ws__buf_init(&b, ctx, 1 << 16);
-    for (size_t i = 0; i < k->nparam; i++) {
-        ws__buf_printf(&b, "#define %s ", k->param[i].name);
-        ws__value_define(&b, &k->param[i].value[k->param[i].dflt]);
-        ws__buf_puts(&b, "\n");
-    }
-    return b.data ? ws__buf_take(&b) : ws__strdup(ctx, "");
-}
-
 static bool parse(struct ws__arena *a, const struct ws__kernel *k,
                   struct ws__ast *out)
 {
     struct ws__ast_source s = {.path = k->source_file,
                                .dialect = k->dialect,
                                .headers = "ops/dialect/parse"};
-    char *p = prologue(k), *text;
+    char *p = t_prologue(ctx, k), *text;
     size_t len;
     int rc;
 

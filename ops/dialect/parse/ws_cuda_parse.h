@@ -153,6 +153,8 @@ WS_PARSE_F1(normcdf) WS_PARSE_F1(lgamma) WS_PARSE_F1(tgamma)
     __device__ float name(float, float);
 WS_PARSE_F2(pow) WS_PARSE_F2(fmod) WS_PARSE_F2(atan2) WS_PARSE_F2(fmax)
 WS_PARSE_F2(fmin) WS_PARSE_F2(hypot) WS_PARSE_F2(copysign)
+__device__ float pow(float, int);
+__device__ double pow(double, int);
 __device__ float fmaf(float, float, float);
 __device__ double fma(double, double, double);
 __device__ float fma(float, float, float);

@@ -329,18 +329,6 @@ static int name_all(struct copy *c)
     return 0;
 }
 
-/* Just behind the loop with its semicolon. */
-static uint32_t behind(const struct ws__ast *t, int32_t loop)
-{
-    uint32_t at = t->node[loop].end;
-
-    if (t->text[at - 1] == '}' || t->text[at - 1] == ';')
-        return at;
-    while (strchr(" \t\r\n", t->text[at]) && t->text[at])
-        at++;
-    return t->text[at] == ';' ? at + 1 : t->node[loop].end;
-}
-
 static int print_all(struct copy *c, struct ws__rewrite *out)
 {
     const struct ws__ast *t = c->in->ast;
@@ -356,7 +344,8 @@ static int print_all(struct copy *c, struct ws__rewrite *out)
     ws__rewrite_at(out, t->node[c->l.f.loop].begin, 0, "%.*s", (int)before,
                    c->b.data);
     ws__rewrite_node(out, c->l.f.from, "%s", c->next);
-    ws__rewrite_at(out, behind(t, c->l.f.loop), 0, "%s", c->b.data + before);
+    ws__rewrite_at(out, ws__xform_end(t, c->l.f.loop), 0, "%s",
+                   c->b.data + before);
     ws__rewrite_param(out, c->n, "[1, 2, 4, 8]", "4",
                       "parts of a sum that do not wait for each other");
     return 0;

@@ -294,10 +294,38 @@ static void put_grid(struct ws__buf *b, const char *grid, const char *number,
     ws__buf_puts(b, grid);
 }
 
+/* BLOCK; launches with another number of threads have BLOCK2, ... */
+static const char *param_name(const struct ws__xform_in *in)
+{
+    const struct ws__kernel *k = in->kernel;
+    const char *block = ws__xform_block(in, 0), *name;
+    size_t others = 0;
+    long n;
+
+    for (size_t i = 0; i < in->launch; i++) {
+        struct ws__xform_in l = *in;
+        bool old = false;
+
+        l.launch = i;
+        if (!is_number(ws__xform_block(&l, 0), &n))
+            continue;
+        if (!strcmp(ws__xform_block(&l, 0), block))
+            break;
+        for (size_t o = 0; o < i; o++)
+            old = old ||
+                  (k->launch[o].block[0] && !strcmp(k->launch[o].block[0]->text,
+                                                    ws__xform_block(&l, 0)));
+        others += !old;
+    }
+    name =
+        others ? ws__arena_printf(in->arena, "BLOCK%zu", others + 1) : "BLOCK";
+    return name ? ws__xform_name(in, name) : NULL;
+}
+
 static int apply(const struct ws__xform_in *in, const struct ws__site *s,
                  struct ws__rewrite *out)
 {
-    const char *name = ws__xform_name(in, "BLOCK");
+    const char *name = param_name(in);
     const char *block = ws__xform_block(in, 0), *v;
     struct ws__buf b;
     long n;
@@ -333,6 +361,7 @@ const struct ws__xform_ops ws__xform_block_size = {
     .delta = deltas,
     .cuda = true,
     .opencl = true,
+    .join = WS__JOIN_ALL,
     .gain = 1.1,
     .find = find,
     .apply = apply,

@@ -1,17 +1,18 @@
 /*
  * xform_fast_math.c: the device's own approximations of functions of float32.
  *
- * Each kind is a site of its own, and where there are several, all of them
- * together come first. Results differ in rounding; functions of float64, of
- * other types and of the user's own are left alone. Device functions of the
- * file are part of it.
+ * All functions that the kernel runs are looked at together. Each kind is a
+ * site of its own, and where there are several, all of them at once come first:
+ * the single ones are for where that is beyond the tolerance. Results differ in
+ * rounding; functions of float64, of other types and of the user's own are left
+ * alone.
  */
 #include "xform/clang_api.h"
 #include "xform/xform.h"
 
 #include "base/banned.h"
 
-enum kind { EXP, LOG, TRIG, RSQRT, DIVIDE, POWER, NKIND };
+enum kind { EXP, LOG, TRIG, RSQRT, DIVIDE, NKIND };
 
 static const struct {
     const char *words, *trust;
@@ -22,7 +23,6 @@ static const struct {
                                    "error grows"},
     [RSQRT] = {"reciprocals of square roots", NULL},
     [DIVIDE] = {"divisions", "no divisor is beyond 2^126"},
-    [POWER] = {"whole powers", NULL},
 };
 
 static const struct {
@@ -141,35 +141,6 @@ static bool divides(const struct ws__ast *t, int32_t i, enum kind *kind)
     return !is_number(t, r);
 }
 
-/* powf(x, 2.0f): 2 to 4; 0: something else. */
-static int whole_power(const struct ws__ast *t, int32_t i)
-{
-    int32_t x = ws__ast_child(t, i, 1), e = ws__ast_child(t, i, 2);
-    const struct ws__ast_node *n;
-    uint32_t len;
-    const char *p;
-
-    if (!is_call(t, i, "powf", "pow") || ws__ast_nchild(t, i) != 3)
-        return 0;
-    n = &t->node[ws__ast_bare(t, e)];
-    p = t->text + n->begin;
-    len = n->end - n->begin;
-    if ((n->kind != WS__AST_FLOAT && n->kind != WS__AST_INT) || p[0] < '2' ||
-        p[0] > '4')
-        return 0;
-    if (len > 1 &&
-        (p[1] != '.' ||
-         strspn(p + 2, "0") + 2 + (p[len - 1] == 'f' || p[len - 1] == 'F') !=
-             len))
-        return 0;
-    for (int32_t k = x; k < ws__ast_after(t, x); k++)
-        if (t->node[k].kind == WS__AST_CALL ||
-            (t->node[k].kind == WS__AST_BINARY &&
-             t->node[k].op == CL_BinaryOperator_Div))
-            return 0;
-    return ws__ast_is_pure(t, x) && ws__xform_is_whole(t, x) ? p[0] - '0' : 0;
-}
-
 /* Is the node of a kind? *why: it is, but is left alone. */
 static bool look(const struct ws__ast *t, int32_t i, enum kind *kind,
                  const char **why)
@@ -177,10 +148,8 @@ static bool look(const struct ws__ast *t, int32_t i, enum kind *kind,
     const struct ws__ast_node *n = &t->node[i];
 
     *why = NULL;
-    if (n->kind == WS__AST_CALL && whole_power(t, i))
-        *kind = POWER;
-    else if (!(n->kind == WS__AST_CALL && new_name(t, i, kind)) &&
-             !divides(t, i, kind))
+    if (!(n->kind == WS__AST_CALL && new_name(t, i, kind)) &&
+        !divides(t, i, kind))
         return false;
     if (n->kind == WS__AST_BINARY &&
         (n->type.class != WS__AT_FLOAT || n->type.width != 1))
@@ -224,14 +193,6 @@ static int add_site(const struct ws__xform_in *in, int32_t at, unsigned mask,
     return 0;
 }
 
-/* Is the node in a function that this kernel runs? */
-static bool is_run(const struct ws__xform_in *in, int32_t i)
-{
-    int32_t f = ws__ast_up(in->ast, i, WS__AST_FUNCTION);
-
-    return f >= 0 && ws__xform_reaches(in->ast, in->func, f);
-}
-
 static int find(const struct ws__xform_in *in, struct ws__sites *out)
 {
     const struct ws__ast *t = in->ast;
@@ -239,11 +200,13 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
     const char *why = NULL;
     unsigned mask = 0;
 
-    for (int32_t i = 0; i < t->n; i++) {
+    if (!ws__xform_is_first(in))
+        return 0;
+    for (int32_t i = -1; (i = ws__xform_next_run(in, i)) < t->n;) {
         const char *w;
         enum kind k;
 
-        if (!look(t, i, &k, &w) || !is_run(in, i))
+        if (!look(t, i, &k, &w))
             continue;
         if (w) {
             refused = refused < 0 ? i : refused;
@@ -291,47 +254,19 @@ static void put_divide(struct ws__rewrite *out, int32_t i, enum kind k)
                        cuda ? "rsqrtf" : "rsqrt");
 }
 
-static void put_power(struct ws__rewrite *out, int32_t i, int power)
-{
-    const struct ws__ast *t = out->in->ast;
-    int32_t x = ws__ast_child(t, i, 1);
-    int32_t bare = ws__ast_bare(t, x);
-    bool plain = t->node[x].kind == WS__AST_REF ||
-                 t->node[x].kind == WS__AST_INDEX ||
-                 t->node[bare].kind == WS__AST_REF;
-    const char *text = ws__xform_text(out->in, x);
-    struct ws__buf b;
-
-    if (!text) {
-        out->failed = WS_ENOMEM;
-        return;
-    }
-    ws__buf_init(&b, out->in->ctx, 1 << 16);
-    for (int k = 0; k < power; k++)
-        ws__buf_printf(&b, plain ? "%s%s" : "%s(%s)", k ? " * " : "", text);
-    if (b.failed)
-        out->failed = WS_ENOMEM;
-    else
-        ws__rewrite_node(out, i, "(%s)", b.data);
-    ws__buf_free(&b);
-}
-
 static int apply(const struct ws__xform_in *in, const struct ws__site *s,
                  struct ws__rewrite *out)
 {
     const struct ws__ast *t = in->ast;
 
-    for (int32_t i = 0; i < t->n; i++) {
+    for (int32_t i = -1; (i = ws__xform_next_run(in, i)) < t->n;) {
         const char *why, *name;
         enum kind k;
 
-        if (!look(t, i, &k, &why) || why || !(s->arg[0] & 1 << k) ||
-            !is_run(in, i))
+        if (!look(t, i, &k, &why) || why || !(s->arg[0] & 1 << k))
             continue;
         if (k == DIVIDE || k == RSQRT) {
             put_divide(out, i, k);
-        } else if (k == POWER) {
-            put_power(out, i, whole_power(t, i));
         } else {
             name = new_name(t, i, &k);
             ws__rewrite_node(out, t->node[i].first, "%s", name);
@@ -344,7 +279,7 @@ const struct ws__xform_ops ws__xform_fast_math = {
     .abi = WS__XFORM_ABI,
     .name = "fast_math",
     .about = "the device's approximations of functions of float32",
-    .needs = "functions, divisions or powers that are computed in float32",
+    .needs = "functions or divisions that are computed in float32",
     .finding = findings,
     .delta = deltas,
     .rounding = true,

@@ -163,6 +163,7 @@ const struct ws__xform_ops ws__xform_launch_bounds = {
     .finding = findings,
     .delta = deltas,
     .cuda = true,
+    .join = WS__JOIN_ALL,
     .gain = 1.1,
     .find = find,
     .apply = apply,

@@ -30,6 +30,21 @@ static bool down_a_column(const struct ws__xform_in *in,
            ws__affine_part(&row, WS__SYM(WS__AL_THREAD, 0), &part) && part.n;
 }
 
+static int32_t above(const struct ws__ast *t, int32_t i)
+{
+    do
+        i = t->node[i].parent;
+    while (ws__ast_is(t, i, WS__AST_PAREN));
+    return i;
+}
+
+/* Is i what the INDEX p indexes? */
+static bool is_indexed(const struct ws__ast *t, int32_t p, int32_t i)
+{
+    return ws__ast_is(t, p, WS__AST_INDEX) &&
+           ws__ast_bare(t, ws__ast_child(t, p, 0)) == i;
+}
+
 /* Only whole indices [a][b] as values: an address would show the gap, and more
  * than one element behind it would lie otherwise, or not be aligned. */
 static bool only_indexed(const struct ws__xform_in *in, int32_t var)
@@ -38,18 +53,69 @@ static bool only_indexed(const struct ws__xform_in *in, int32_t var)
     int32_t end = ws__ast_after(t, in->body);
 
     for (int32_t i = in->body; i < end; i++) {
-        int32_t p;
+        int32_t row, whole, p;
 
         if (t->node[i].kind != WS__AST_REF || t->node[i].decl != var)
             continue;
-        p = t->node[i].parent;
-        if (!ws__ast_is(t, p, WS__AST_INDEX) || ws__ast_child(t, p, 0) != i ||
-            !ws__ast_is(t, t->node[p].parent, WS__AST_INDEX) ||
-            ws__ast_child(t, t->node[p].parent, 0) != p)
+        row = above(t, i);
+        if (!is_indexed(t, row, i))
             return false;
-        p = t->node[t->node[p].parent].parent;
-        if (p >= 0 && t->node[p].kind == WS__AST_UNARY &&
+        whole = above(t, row);
+        if (!is_indexed(t, whole, row))
+            return false;
+        p = above(t, whole);
+        if (ws__ast_is(t, p, WS__AST_UNARY) &&
             t->node[p].op == CL_UnaryOperator_AddrOf)
+            return false;
+    }
+    return true;
+}
+
+/* Is a dimension of all blocks no larger, by its number or its name? */
+static bool blocks_fit(const struct ws__xform_in *in, int dim, int64_t size,
+                       const char *name)
+{
+    struct ws__xform_in l = *in;
+
+    for (l.launch = ws__xform_next_launch(in, 0);
+         l.launch < in->kernel->nlaunch;
+         l.launch = ws__xform_next_launch(in, l.launch + 1)) {
+        const char *block = ws__xform_block(&l, dim);
+        size_t digits = strspn(block, "0123456789");
+        int64_t n = 0;
+
+        for (size_t i = 0; i < digits && n <= size; i++)
+            n = n * 10 + (block[i] - '0');
+        if (strcmp(block, name) != 0 && (block[digits] || n > size))
+            return false;
+    }
+    return true;
+}
+
+/* May a column be one of a later row: tile[0][k] over all of the tile? Where
+ * the row is not always the same, it is taken to be the row. */
+static bool may_run_on(const struct ws__xform_in *in,
+                       const struct ws__access *a, int64_t size,
+                       const char *name)
+{
+    const struct ws__ast *t = in->ast;
+    int32_t column = ws__ast_bare(t, a->index);
+    struct ws__affine part;
+    int64_t row, to;
+
+    if (!ws__ast_const(t, row_of(t, a->node), &row) ||
+        (ws__ast_const(t, column, &to) && to < size))
+        return false;
+    for (int dim = 0; dim < 3 && a->affine && a->at.n == 1; dim++)
+        if (ws__affine_part(&a->at, WS__SYM(WS__AL_THREAD, dim), &part) &&
+            ws__affine_is(&part, 1))
+            return !blocks_fit(in, dim, size, name);
+    for (int32_t up = a->node; up > in->body; up = t->node[up].parent) {
+        struct ws__ast_for f;
+
+        ws__ast_for(t, up, &f);
+        if (f.counts && ws__ast_refers(t, column, f.var) &&
+            ws__ast_const(t, f.to, &to) && to + f.inclusive <= size)
             return false;
     }
     return true;
@@ -86,6 +152,25 @@ static bool is_plain(const char *s)
     return true;
 }
 
+/* Why the rows of a tile cannot be longer. NULL: they can. */
+static const char *refusal(const struct ws__xform_in *in, int32_t var,
+                           const struct ws__access *a, size_t n)
+{
+    const struct ws__ast *t = in->ast;
+    const struct ws__ast_type *y = &t->node[var].type;
+    uint32_t begin, end;
+    const char *size;
+
+    if (!only_indexed(in, var) || !last_size(t, var, &begin, &end))
+        return "an address in it is taken: a gap between rows would be seen";
+    size = ws__arena_strndup(in->arena, t->text + begin, end - begin);
+    for (size_t i = 0; i < n && i < MAX_ACCESSES && size; i++)
+        if (a[i].decl == var && may_run_on(in, &a[i], y->dim[1], size))
+            return "a column may be one of a later row: a gap between rows "
+                   "would be seen";
+    return n > MAX_ACCESSES ? "it has too many accesses" : NULL;
+}
+
 static int find(const struct ws__xform_in *in, struct ws__sites *out)
 {
     const struct ws__ast *t = in->ast;
@@ -94,9 +179,9 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
     for (int32_t i = in->body; i < end; i++) {
         const struct ws__ast_node *n = &t->node[i];
         struct ws__access a[MAX_ACCESSES];
-        size_t na;
-        uint32_t begin, behind;
+        const char *why;
         bool hit = false;
+        size_t na;
         int rc = 0;
 
         if (n->kind != WS__AST_VAR || n->type.space != WS__AS_SHARED ||
@@ -107,13 +192,11 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
             hit = hit || (a[k].decl == i && down_a_column(in, &a[k]));
         if (!hit)
             continue;
-        if (!only_indexed(in, i) || !last_size(t, i, &begin, &behind)) {
-            WS_TRY(ws__site_refuse(in, out, i, "pad the tile",
-                                   "an address in it is taken: a gap "
-                                   "between rows would be seen"));
-            continue;
-        }
-        ws__site_add(in, out, i, &rc, "pad the rows of '%s'", n->name);
+        why = refusal(in, i, a, na);
+        if (why)
+            WS_TRY(ws__site_refuse(in, out, i, "pad the tile", why));
+        else
+            ws__site_add(in, out, i, &rc, "pad the rows of '%s'", n->name);
         WS_TRY(rc);
     }
     return 0;

@@ -150,6 +150,7 @@ const struct ws__xform_ops ws__xform_read_only = {
     .delta = deltas,
     .cuda = true,
     .opencl = true,
+    .join = WS__JOIN_ALL,
     .gain = 1.05,
     .find = find,
     .apply = apply,

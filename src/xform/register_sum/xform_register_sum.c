@@ -200,7 +200,7 @@ static int apply(const struct ws__xform_in *in, const struct ws__site *s,
     const struct ws__ast *t = in->ast;
     const char *name = ws__xform_name(in, "sum");
     const char *element = ws__xform_text(in, s->node[1]);
-    const char *type = type_name(&t->node[s->node[1]].type);
+    const char *type = type_name(&t->node[s->node[1]].type), *line;
     int32_t end = ws__ast_after(t, s->node[0]);
 
     if (!name || !element)
@@ -211,7 +211,10 @@ static int apply(const struct ws__xform_in *in, const struct ws__site *s,
     if (!ws__ast_is(t, t->node[s->node[0]].parent, WS__AST_BLOCK))
         return ws__fail(in->ctx, WS_ESPEC,
                         "the loop is no statement of a block");
-    ws__rewrite_before(out, s->node[0], "%s %s = %s;", type, name, element);
+    line = ws__arena_printf(in->arena, "%s %s = %s;", type, name, element);
+    if (!line)
+        return WS_ENOMEM;
+    ws__rewrite_above(out, s->node[0], line);
     for (int32_t i = s->node[0]; i < end; i++)
         if (t->node[i].kind == WS__AST_INDEX &&
             ws__ast_same(t, i, s->node[1]) && !t->node[i].macro)

@@ -7,6 +7,7 @@
  * name and unused, so that the launch is what it was; a constant of its old
  * name and type begins the body. Where the parameter has the axis' own name,
  * the #define would take it, and all that uses it gets another name instead.
+ * All lengths of all functions are one site.
  */
 #include "xform/xform.h"
 
@@ -66,10 +67,10 @@ static uint32_t name_at(const struct ws__ast *t, int32_t param)
     return at < n->end ? (uint32_t)at : 0;
 }
 
-/* Uses of the parameter. */
+/* Where the parameter's name stands as such: in its declaration and uses. */
 static size_t count_uses(const struct ws__ast *t, int32_t param)
 {
-    size_t n = 0;
+    size_t n = 1;
 
     for (int32_t i = 0; i < t->n; i++)
         n += t->node[i].kind == WS__AST_REF && t->node[i].decl == param &&
@@ -103,10 +104,37 @@ static const struct ws__axis *axis_of(const struct ws__xform_in *in,
     return found;
 }
 
-static const char *refusal(const struct ws__xform_in *in, int32_t param,
-                           const char *axis)
+static bool is_length(const struct ws__ast *t, int32_t c)
+{
+    const struct ws__ast_node *n = &t->node[c];
+
+    return n->kind == WS__AST_PARAM && n->type.class == WS__AT_INT &&
+           !n->type.pointers && n->name && !ws__ast_is_reference(t, c);
+}
+
+/* Uses of the axis' name by parameters that get the axis and give the name up,
+ * in all functions. */
+static size_t count_given_up(const struct ws__xform_in *in,
+                             const struct ws__axis *x)
 {
     const struct ws__ast *t = in->ast;
+    struct ws__xform_in l;
+    size_t n = 0;
+
+    for (size_t from = 0; ws__xform_next_entry(in, &from, &l);)
+        for (int32_t c = t->node[l.func].first; c >= 0; c = t->node[c].next)
+            if (is_length(t, c) && !strcmp(t->node[c].name, x->name) &&
+                !t->node[c].macro && name_at(t, c) && axis_of(&l, c) == x &&
+                !ws__ast_changes(t, l.func, c) && ws__ast_uses(t, l.body, c))
+                n += count_uses(t, c);
+    return n;
+}
+
+static const char *refusal(const struct ws__xform_in *in, int32_t param,
+                           const struct ws__axis *x)
+{
+    const struct ws__ast *t = in->ast;
+    const char *axis = x->name;
     size_t n = count_words(t->text, axis);
 
     if (ws__ast_changes(t, in->func, param))
@@ -117,7 +145,7 @@ static const char *refusal(const struct ws__xform_in *in, int32_t param,
         return "an included file has the axis' name";
     if (!n)
         return NULL;
-    if (strcmp(t->node[param].name, axis) != 0 || n != count_uses(t, param) + 1)
+    if (n != count_given_up(in, x))
         return "the source has the axis' name for something else";
     return NULL;
 }
@@ -132,14 +160,12 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
         const char *why;
         int rc = 0;
 
-        if (n->kind != WS__AST_PARAM || n->type.class != WS__AT_INT ||
-            n->type.pointers || !n->name || ws__ast_is_reference(t, c) ||
-            !ws__ast_uses(t, in->body, c))
+        if (!is_length(t, c) || !ws__ast_uses(t, in->body, c))
             continue;
         x = axis_of(in, c);
         if (!x)
             continue;
-        why = refusal(in, c, x->name);
+        why = refusal(in, c, x);
         if (why) {
             WS_TRY(ws__site_refuse(in, out, c, "a length as a constant", why));
             continue;
@@ -209,6 +235,7 @@ const struct ws__xform_ops ws__xform_specialise = {
     .delta = deltas,
     .cuda = true,
     .opencl = true,
+    .join = WS__JOIN_ALL,
     .gain = 1.1,
     .find = find,
     .apply = apply,

@@ -194,6 +194,7 @@ const struct ws__xform_ops ws__xform_streaming = {
     .finding = findings,
     .delta = deltas,
     .cuda = true,
+    .join = WS__JOIN_ALL,
     .gain = 1.03,
     .find = find,
     .apply = apply,

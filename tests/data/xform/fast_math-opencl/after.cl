@@ -5,5 +5,5 @@ __kernel void swish(__global const float *x, __global float *y, int n)
 
     if (i >= n) return;
     v = x[i];
-    y[i] = native_divide(v, (1 + native_exp(-v))) + native_log(1 + ((v + 0) * (v + 0))) * rsqrt(1 + v * v);
+    y[i] = native_divide(v, (1 + native_exp(-v))) + native_log(1 + v * v) * rsqrt(1 + v * v);
 }

@@ -5,5 +5,5 @@ __kernel void swish(__global const float *x, __global float *y, int n)
 
     if (i >= n) return;
     v = x[i];
-    y[i] = v / (1 + exp(-v)) + log(1 + pow(v + 0, 2.0f)) / sqrt(1 + v * v);
+    y[i] = v / (1 + exp(-v)) + log(1 + v * v) / sqrt(1 + v * v);
 }

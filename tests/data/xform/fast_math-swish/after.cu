@@ -8,7 +8,7 @@ __global__ void swish(const float *x, float *y, int n)
     int i = blockIdx.x * blockDim.x + threadIdx.x;
 
     if (i < n) {
-        float v = x[i], s = 1 + (v * v);
+        float v = x[i], s = 1 + v * v;
 
         y[i] = v * sigmoid(v) + __logf(s) * (rsqrtf(s)) + __fdividef((v - v), s) / 3.0f;
     }

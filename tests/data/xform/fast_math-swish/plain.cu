@@ -8,7 +8,7 @@ __global__ void swish(const float *x, float *y, int n)
     int i = blockIdx.x * blockDim.x + threadIdx.x;
 
     if (i < n) {
-        float v = x[i], s = 1 + powf(v, 2.0f);
+        float v = x[i], s = 1 + v * v;
 
         y[i] = v * sigmoid(v) + log(s) * (1.0f / sqrtf(s)) + (v - v) / s / 3.0f;
     }

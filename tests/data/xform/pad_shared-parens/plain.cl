@@ -1,0 +1,14 @@
+__kernel void transpose(__global const float *x, __global float *y, int m, int n)
+{
+    __local float tile[SIDE][SIDE];
+    const int tx = get_local_id(0), ty = get_local_id(1);
+    const int bx = get_group_id(0) * SIDE, by = get_group_id(1) * SIDE;
+
+    __local float *all = &(tile[0][0]);
+
+    if (by + ty < m && bx + tx < n)
+        all[ty * SIDE + tx] = x[(by + ty) * n + bx + tx];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (bx + ty < n && by + tx < m)
+        y[(bx + ty) * m + by + tx] = tile[tx][ty];
+}

@@ -1,0 +1,16 @@
+// A row a work item; the sum stays in memory.
+__kernel void rows(__global const float *x, __global float *y, int m, int n)
+{
+    int r = get_global_id(0);
+
+    if (r < m) {
+        y[r] = 0.0f; /* begins empty */
+        float sum2 = y[r];
+        #pragma unroll 4
+        for (int c = 0; c < n; ++c) {
+            float v = x[r * n + c];
+            sum2 += v; // the sum
+        }
+        y[r] = sum2;
+    }
+}

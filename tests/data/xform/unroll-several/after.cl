@@ -1,0 +1,27 @@
+/* Sums of rows in two steps: nothing, then what is even and what is odd. */
+__kernel void clear(__global float *y, int M)
+{
+    int row = get_global_id(0);
+
+    if (row < M)
+        y[row] = 0.0f;
+}
+
+__kernel void sums(__global const float *x, __global float *y, int M, int columns)
+{
+    int row = get_global_id(0);
+
+    if (row >= M)
+        return;
+
+    float even = 0.0f, odd = 0.0f;
+
+    #pragma unroll UNROLL
+    for (int j = 0; j < columns; j += 2)
+        even += x[row * columns + j];
+    #pragma unroll UNROLL
+    for (int j = 1; j < columns; j += 2) {
+        odd += x[row * columns + j];
+    }
+    y[row] += even + odd;
+}
