@@ -17,6 +17,8 @@ DESTDIR =
 SAN =
 WERROR = -Werror
 OPT = -O2
+# Folders of members that are left out, as src/llm/http
+WITHOUT =
 # V=1 shows the commands
 Q = $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)  $(2)')
@@ -50,10 +52,12 @@ notest = $(filter-out $(foreach d,$(sort $(dir $(1))),$(d)t_%.c $(d)fuzz_%.c),$(
 DEVICES := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/device/*/device_*.c)))))
 STRATEGIES := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/search/*/search_*.c)))))
 XFORMS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/xform/*/xform_*.c)))))
-LLMS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard src/llm/*/llm_*.c)))))
+LLMS := $(sort $(notdir $(patsubst %/,%,$(dir $(filter-out $(WITHOUT:=/%), \
+    $(wildcard src/llm/*/llm_*.c))))))
 OPS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard ops/*/reference.c)))))
 
-SRC_LIB := $(call notest,$(wildcard src/*/*.c src/*/*/*.c))
+SRC_LIB := $(filter-out $(WITHOUT:=/%), \
+    $(call notest,$(wildcard src/*/*.c src/*/*/*.c)))
 SRC_RT := $(call notest,$(wildcard runtime/*.c))
 SRC_OPS := $(wildcard ops/*/reference.c)
 SRC_WORKER := $(call notest,$(wildcard worker/*.c))
@@ -149,12 +153,18 @@ $(FUZZ): $(B)/%: $(B)/%.o $(B)/tests/fuzz/main.o $(B)/libwavesmith.a
 t: $(B)/$(T)
 	$(B)/$(T)
 
+# What judges kernels or plays searches on recordings, and runs no code of ours
+# that other tests do not: once is enough, not under each sanitizer too.
+ONCE = t_kernels t_cuda_kernels t_tune_recordings t_integrity.sh \
+    t_impossible.sh t_op_audit.sh t_practice.sh t_xform.sh
+WATCHED = $(if $(SAN),$(filter-out $(ONCE:%=\%/%),$(1)),$(1))
+
 # Two steps, since the flags of a build depend on what deps installs.
 test:
 	@$(MAKE) --no-print-directory deps
 	-@$(MAKE) --no-print-directory deps-cupti
 	@$(MAKE) --no-print-directory -j2 test-build
-	@BUILD=$(B) SAN=$(SAN) tests/run $(TESTS) $(FUZZ) $(TESTS_SH)
+	@BUILD=$(B) SAN=$(SAN) tests/run $(call WATCHED,$(TESTS) $(FUZZ) $(TESTS_SH))
 test-build: all $(TESTS) $(FUZZ)
 
 # What a helper touches alone: make objects of one folder, e.g. make o D=src/expr

@@ -96,6 +96,10 @@ int cli_parse(struct cli *c, const struct cli_cmd *cmd,
  * reported. */
 int cli_open(struct cli *c, const char *path, const char *workloads,
              const struct cli_kernels *kernels, struct ws_spec **out);
+/* The same for commands that compile kernels in Triton themselves. */
+int cli_open_uncompiled(struct cli *c, const char *path, const char *workloads,
+                        const struct cli_kernels *kernels,
+                        struct ws_spec **out);
 /* Reports the context's error; returns the exit code of its class. */
 int cli_error(struct cli *c);
 /* A usage error of the tool's own. */

@@ -306,16 +306,30 @@ static int add_kernel(struct cli *c, struct cli_kernels *k, const char *word)
     return -1;
 }
 
-int cli_open(struct cli *c, const char *path, const char *workloads,
-             const struct cli_kernels *kernels, struct ws_spec **out)
+static int open_as(struct cli *c, const char *path, const char *workloads,
+                   const struct cli_kernels *kernels, bool uncompiled,
+                   struct ws_spec **out)
 {
     struct ws_spec_open_opts o = {.size = sizeof(o),
                                   .path = path,
                                   .workloads = workloads,
                                   .kernels = kernels->file,
-                                  .nkernels = kernels->nfile};
+                                  .nkernels = kernels->nfile,
+                                  .uncompiled = uncompiled};
 
     return ws_spec_open_with(c->ctx, &o, out) < 0 ? cli_error(c) : EXIT_DONE;
+}
+
+int cli_open(struct cli *c, const char *path, const char *workloads,
+             const struct cli_kernels *kernels, struct ws_spec **out)
+{
+    return open_as(c, path, workloads, kernels, false, out);
+}
+
+int cli_open_uncompiled(struct cli *c, const char *path, const char *workloads,
+                        const struct cli_kernels *kernels, struct ws_spec **out)
+{
+    return open_as(c, path, workloads, kernels, true, out);
 }
 
 /* "2%", "0.5%": above 0, at most all. */

@@ -54,19 +54,6 @@ static int print(struct cli *c, const struct ws_compile_result *r)
     return EXIT_DONE;
 }
 
-static int open_spec(struct cli *c, const char *path, const char *workloads,
-                     const struct cli_kernels *k, struct ws_spec **out)
-{
-    struct ws_spec_open_opts o = {.size = sizeof(o),
-                                  .path = path,
-                                  .workloads = workloads,
-                                  .kernels = k->file,
-                                  .nkernels = k->nfile,
-                                  .uncompiled = 1};
-
-    return ws_spec_open_with(c->ctx, &o, out) < 0 ? cli_error(c) : 0;
-}
-
 static int run(struct cli *c, int argc, char **argv)
 {
     struct progress show = {.line = !c->json && isatty(STDERR_FILENO)};
@@ -88,6 +75,10 @@ static int run(struct cli *c, int argc, char **argv)
          &workloads},
         {"kernel", "NAME|FILE", "one of several, or a kernel file for the op",
          CLI_KERNEL, &kernels},
+        {"config", "K=V,...",
+         "this config alone, the rest of it at its default; else every valid "
+         "one",
+         CLI_TEXT, &o.config},
         {"jobs", "N", "so many at the same time; else one a processor", CLI_U64,
          &jobs},
         {"trust-python", NULL, "let the kernels' source run: it is code",
@@ -102,7 +93,7 @@ static int run(struct cli *c, int argc, char **argv)
     o.kernel = kernels.name;
     o.trust_python = trust;
     o.jobs = jobs > 1024 ? 1024 : (unsigned)jobs;
-    rc = open_spec(c, pos[0], workloads, &kernels, &spec);
+    rc = cli_open_uncompiled(c, pos[0], workloads, &kernels, &spec);
     if (rc)
         return rc;
     rc = ws_compile(spec, &o, &r) < 0 ? cli_error(c) : print(c, &r);

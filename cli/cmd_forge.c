@@ -191,8 +191,10 @@ static void print_result(const struct ws_forge_result *r)
         printf("nothing was better: the original stays\n");
     if (r->written)
         printf("written to %s\n", r->written);
-    else if (r->patch)
+    else if (r->patch && *r->patch)
         printf("%s", r->patch);
+    else if (r->patch)
+        printf("the source stays; its kernel file becomes\n%s", r->kernel_file);
 }
 
 static int show(struct cli *c, const struct ws_forge_result *r, bool explain)
@@ -254,7 +256,8 @@ static int run(struct cli *c, int argc, char **argv)
         {"launch", "MODE", "stream or graph", CLI_TEXT, &o.launch},
         {"run-limit", "TIME", "for one launch of a candidate", CLI_TIME,
          &o.run_limit_ns},
-        {"trust-python", NULL, "the reference in Python may run", CLI_FLAG,
+        {"trust-python", NULL,
+         "a reference in Python, and a kernel in Triton, may run", CLI_FLAG,
          &trust},
         {"A language model beside the transformations:", NULL, NULL, CLI_GROUP,
          NULL},
@@ -283,7 +286,7 @@ static int run(struct cli *c, int argc, char **argv)
     rc = cli_parse(c, &cli_cmd_forge, opts, argc, argv, pos, 1, 1, &npos);
     if (rc >= 0)
         return rc;
-    rc = cli_open(c, pos[0], workloads, &kernels, &spec);
+    rc = cli_open_uncompiled(c, pos[0], workloads, &kernels, &spec);
     if (rc)
         return rc;
     for (size_t i = 0; i < argv_list.n; i++)
@@ -320,6 +323,7 @@ const struct cli_cmd cli_cmd_forge = {
         "keeps it if it is faster\nbeyond doubt on all workloads; else it is "
         "rolled back. Every trial is in the store\nbefore the next one starts: "
         "interrupt at any moment and run again to continue.\nSources in CUDA C "
-        "and OpenCL C; needs libclang 19.",
+        "and OpenCL C, which\nneeds libclang 19, and in Triton, which needs "
+        "Python: --explain alone without Triton\nand a GPU.",
     .run = run,
 };

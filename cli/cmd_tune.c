@@ -537,7 +537,8 @@ static int run(struct cli *c, int argc, char **argv)
          "as 'wavesmith devices' names it; again for more of a model", CLI_LIST,
          &devices},
         {"strategy", "S",
-         "hill, wave, surrogate, anchors, random, grid (default hill)",
+         "hill, wave, surrogate, anchors, islands, evolve, random, grid "
+         "(default hill)",
          CLI_TEXT, &o.strategy},
         {"budget", "N|N%|TIME",
          "trials (default 100), a share of all, or a time such as 90s",

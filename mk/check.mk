@@ -26,9 +26,12 @@ THREADED = $(filter $(foreach t,t_fs t_wire t_turn t_devwire t_isolate \
 test-threads: all $(THREADED)
 	@BUILD=$(B) SAN=$(SAN) tests/run $(THREADED)
 
-# Kill tests, valgrind on the short group, installation.
+# Valgrind on the short group, every driver call that fails, installation; then
+# the kill tests, alone.
+KILLS = $(wildcard tests/slow/s_kill*.sh)
 test-slow: all $(TESTS) $(B)/tests/perf/peers/peer_space
-	@BUILD=$(B) LIMIT=900 JOBS=1 tests/run $(sort $(wildcard tests/slow/s_*.sh))
+	@BUILD=$(B) LIMIT=900 tests/run $(filter-out $(KILLS),$(sort $(wildcard tests/slow/s_*.sh)))
+	@BUILD=$(B) LIMIT=900 JOBS=1 tests/run $(KILLS)
 
 # Every attack and every honest kernel of tests/integrity on the default device;
 # the last line has both rates. INTEGRITY: arguments of the script.

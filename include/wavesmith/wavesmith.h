@@ -155,7 +155,8 @@ struct ws_spec_open_opts {
      * the shipped op that computes a Definition fits the Definition. */
     const char *const *kernels;
     size_t nkernels;
-    int uncompiled; /* 1: for ws_compile alone, which then may be needed */
+    int uncompiled; /* 1: kernels in Triton come without what was compiled of
+                       them: for ws_compile and ws_forge */
 };
 WS_API int ws_spec_open_with(struct ws_ctx *ctx,
                              const struct ws_spec_open_opts *opts,
@@ -206,6 +207,8 @@ struct ws_compile_opts {
     int trust_python;   /* 1: the kernels' source may run; it is code */
     void (*progress)(void *user, const struct ws_compile_progress *p);
     void *user;
+    const char *config; /* "K=V,...", the rest at its default: this one alone;
+                           NULL: every valid one */
 };
 
 struct ws_compile_result {
@@ -806,7 +809,8 @@ struct ws_forge_result {
                                was better */
     double gap_before, gap_after;             /* 0: not known */
     const char *source, *kernel_file, *patch; /* texts; NULL: the original
-                                                 stays */
+                                                 stays; patch "": its source
+                                                 does */
     const char *written; /* the folder; NULL: nothing was written */
     const char *gates;   /* what the result was proven by: "values, shapes" */
     uint64_t trials;
@@ -816,7 +820,9 @@ struct ws_forge_result {
 };
 
 /* Profiles, moves, verifies, keeps or rolls back. The result lives as long as
- * the specification. WS_ENODRIVER: there is no libclang 19. */
+ * the specification. WS_ENODRIVER: there is no libclang 19. Of a kernel in
+ * Triton: WS_EREFERENCE: there is no Python, or (unless it is explained) no
+ * Triton; WS_EACCES: it is not trusted (trust_python). */
 WS_API int ws_forge(struct ws_spec *spec, const struct ws_forge_opts *opts,
                     struct ws_forge_result **out);
 

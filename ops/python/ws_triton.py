@@ -3,8 +3,9 @@
 Started by wavesmith-worker, which has denied new sockets before and lets this
 process write in one folder only; descriptor 3 is a socket to the tool. Messages
 are {u32 length, u32 type} and a payload, little-endian: SETUP brings the text of
-the kernels and a target, answered by READY with Triton's version; JOBS the keys
-of what is wanted, answered by one RESULT each, in any order, and then DONE.
+the kernels, a target, how many jobs may run at a time and how long each,
+answered by READY with Triton's version; JOBS the keys of what is wanted, answered
+by one RESULT each, in any order, and then DONE, after which more JOBS may come.
 
 A key reads like a call: the function, the types of its arguments ("*bf16:16": a
 pointer, a multiple of 16), its constants, and options of the compiler. It is
@@ -25,7 +26,6 @@ import sys
 import traceback
 
 SETUP, READY, JOBS, RESULT, DONE = range(110, 115)
-LIMIT_S = 600  # of one job
 MAX_WORDS = 700
 PR_SET_PDEATHSIG = 1
 
@@ -76,7 +76,7 @@ class Wire:
         while len(data) < n:
             part = self.sock.recv(min(n - len(data), 1 << 20))
             if not part:
-                os._exit(0)
+                sys.exit(0)
             data += part
         return bytes(data)
 
@@ -235,14 +235,14 @@ def read_all(fd, n):
     return data
 
 
-def child_main(module, target, file, jobs, out, folder):
+def child_main(module, target, file, limit, jobs, out, folder):
     os.environ["TRITON_CACHE_DIR"] = folder
     while True:
         raw = read_all(jobs, 4)
         if raw is None:
             os._exit(0)
         key = read_all(jobs, struct.unpack("<I", raw)[0]).decode()
-        signal.alarm(LIMIT_S)
+        signal.alarm(limit)
         try:
             facts, cubin = compile_one(module, key, target)
         except Exception as e:  # whatever a compiler says is an answer
@@ -304,7 +304,7 @@ class Child:
         if not os.WIFSIGNALED(status):
             return f"the compiler ended with exit status {os.WEXITSTATUS(status)}"
         if os.WTERMSIG(status) == signal.SIGALRM:
-            return f"the compiler took over {LIMIT_S} s"
+            return "the compiler took too long"
         return f"the compiler ended with signal {os.WTERMSIG(status)}"
 
 
@@ -377,7 +377,8 @@ def serve(folder):
     kind, r = wire.receive()
     if kind != SETUP:
         sys.exit("no SETUP")
-    name, content, words, nchild = r.text(), r.text(), r.text(), r.take("I")
+    name, content, words = r.text(), r.text(), r.text()
+    nchild, limit = r.take("I"), r.take("I")
     try:
         target, triton = parse_target(words), version()
         module, file = load(folder, name, content)
@@ -389,11 +390,10 @@ def serve(folder):
         wire.send(READY, text("") + text(f"'{name}' cannot be loaded: {words_of(e, at)}"))
         return
     wire.send(READY, text(triton) + text(""))
-    kind, r = wire.receive()
-    keys = [r.text() for _ in range(r.take("I"))]
 
     def start(n, jobs, out):
-        child_main(module, target, file, jobs, out, os.path.join(folder, f"cache{n}"))
+        cache = os.path.join(folder, f"cache{n}")
+        child_main(module, target, file, limit, jobs, out, cache)
 
     def tell(index, facts, cubin):
         body = struct.pack("<I", index) + text(facts.get("failed", ""))
@@ -401,8 +401,11 @@ def serve(folder):
         body += struct.pack("<III", *(facts.get(k, 0) for k in ("threads", "shared", "nulls")))
         wire.send(RESULT, body + blob(cubin))
 
-    run_jobs(keys, max(nchild, 1), start, tell)
-    wire.send(DONE)
+    while True:  # until the socket ends
+        kind, r = wire.receive()
+        keys = [r.text() for _ in range(r.take("I"))]
+        run_jobs(keys, max(nchild, 1), start, tell)
+        wire.send(DONE)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 """ws_triton_xform.py: changes the source of kernels in Triton.
 
 Reads requests on standard input, one JSON object a line, and answers each with
-one line on standard output. The source is parsed and never run; it needs Python
-3.11 or later and its standard library, neither Triton nor a GPU.
+one line on standard output. Started by wavesmith-worker, which has taken away
+from it whatever it does not need, its argument is how much memory may be used,
+and descriptor 3 a socket to the tool with the same requests and answers, each
+behind {u32 length, u32 type}, little-endian. The source is parsed and never run;
+it needs Python 3.11 or later and its standard library, neither Triton nor a GPU.
 
     {"command": "list"}
     {"command": "find", "source": TEXT, "kernel": FUNCTION, "facts": FACTS,
@@ -24,6 +27,9 @@ import ast
 import importlib
 import json
 import os
+import resource
+import socket
+import struct
 import sys
 
 sys.dont_write_bytecode = True
@@ -33,6 +39,7 @@ from xform_triton.model import Kernel, is_jit  # noqa: E402
 from xform_triton.rule import Refusal, Refused  # noqa: E402
 from xform_triton.text import Edits, Source, splice  # noqa: E402
 
+REQUEST, ANSWER = 120, 121  # types of messages
 MAX_BYTES = 1 << 20
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "xform_triton")
 SHARED = ("__init__", "model", "rule", "text")
@@ -232,7 +239,39 @@ def reply(line):
         return {"error": f"cannot read this source: {type(e).__name__}: {e}"}
 
 
+# ---- who asks ------------------------------------------------------------------
+
+
+def exactly(sock, n):
+    data = bytearray()
+    while len(data) < n:
+        part = sock.recv(min(n - len(data), 1 << 20))
+        if not part:
+            sys.exit(0)
+        data += part
+    return bytes(data)
+
+
+def serve(sock):
+    """Until the socket ends."""
+    while True:
+        length, kind = struct.unpack("<II", exactly(sock, 8))
+        line = exactly(sock, length)
+        said = reply(line) if kind == REQUEST else {"error": "this is no request"}
+        raw = json.dumps(said).encode()
+        sock.sendall(struct.pack("<II", len(raw), ANSWER) + raw)
+
+
+def limit_memory(wanted):
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    if hard == resource.RLIM_INFINITY or hard > wanted:
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, wanted))
+
+
 def main():
+    if len(sys.argv) > 1:
+        limit_memory(int(sys.argv[1]))
+        serve(socket.socket(fileno=3))
     for line in sys.stdin:
         if line.strip():
             sys.stdout.write(json.dumps(reply(line)) + "\n")

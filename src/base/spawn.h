@@ -76,6 +76,9 @@ int ws__worker_hello(struct ws_ctx *ctx, int sock, enum ws__worker_role *role);
 /* fd -1: none. Errors: WS_ECRASH when the peer is gone, WS_EPROTO. */
 int ws__wire_send(struct ws_ctx *ctx, int sock, uint32_t type, const void *data,
                   size_t n, int fd);
+/* To one that may not be listening. WS_ETIMEOUT: a part of it may be sent. */
+int ws__wire_send_within(struct ws_ctx *ctx, int sock, uint32_t type,
+                         const void *data, size_t n, uint64_t timeout_ns);
 /* Payload appended to `in` (emptied first). timeout_ns 0: for ever. Errors:
  * WS_ETIMEOUT, WS_ECRASH (end of file), WS_ECANCEL, WS_EPROTO. *fd (may be
  * NULL) gets the descriptor that came along or -1. */

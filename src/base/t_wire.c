@@ -134,6 +134,24 @@ static void waiting_ends(void **state)
     close_pair(&e);
 }
 
+/* To one that does not listen: what fits is sent, the rest is given up. */
+static void sending_ends(void **state)
+{
+    struct pipe_ends e = open_pair();
+    const size_t n = 8 << 20;
+    char *text = calloc(1, n);
+
+    (void)state;
+    assert_non_null(text);
+    assert_int_equal(ws__wire_send_within(e.ctx, e.a, 7, "hello", 5,
+                                          1000000000),
+                     0);
+    assert_int_equal(ws__wire_send_within(e.ctx, e.a, 8, text, n, 50000000),
+                     WS_ETIMEOUT);
+    free(text);
+    close_pair(&e);
+}
+
 static void a_dead_peer_is_a_crash(void **state)
 {
     static const unsigned char half[9] = {5, 0, 0, 0, 1, 0, 0, 0, 'x'};
@@ -241,6 +259,7 @@ int main(void)
         cmocka_unit_test(large_frames_arrive),
         cmocka_unit_test(descriptors_ride_along),
         cmocka_unit_test(waiting_ends),
+        cmocka_unit_test(sending_ends),
         cmocka_unit_test(a_dead_peer_is_a_crash),
         cmocka_unit_test(lengths_are_checked),
         cmocka_unit_test(packing_is_undone),

@@ -87,8 +87,8 @@ static uint32_t get_word(const unsigned char *p)
            (uint32_t)p[3] << 24;
 }
 
-int ws__wire_send(struct ws_ctx *ctx, int sock, uint32_t type, const void *data,
-                  size_t n, int fd)
+static int send_frame(struct ws_ctx *ctx, int sock, uint32_t type,
+                      const void *data, size_t n, int fd, uint64_t end_ns)
 {
     unsigned char head[HEAD_BYTES];
     union control control;
@@ -108,7 +108,7 @@ int ws__wire_send(struct ws_ctx *ctx, int sock, uint32_t type, const void *data,
 
         if (sent == 0 && fd >= 0)
             attach_fd(&m, &control, fd);
-        WS_TRY(wait_for(ctx, sock, POLLOUT, 0));
+        WS_TRY(wait_for(ctx, sock, POLLOUT, end_ns));
         got = sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (got < 0 && errno != EAGAIN && errno != EINTR)
             return peer_fail(ctx, errno);
@@ -116,6 +116,18 @@ int ws__wire_send(struct ws_ctx *ctx, int sock, uint32_t type, const void *data,
             sent += (size_t)got;
     }
     return 0;
+}
+
+int ws__wire_send(struct ws_ctx *ctx, int sock, uint32_t type, const void *data,
+                  size_t n, int fd)
+{
+    return send_frame(ctx, sock, type, data, n, fd, 0);
+}
+
+int ws__wire_send_within(struct ws_ctx *ctx, int sock, uint32_t type,
+                         const void *data, size_t n, uint64_t timeout_ns)
+{
+    return send_frame(ctx, sock, type, data, n, -1, ws__now_ns() + timeout_ns);
 }
 
 /* Keeps the first descriptor that came along; none leaks. */

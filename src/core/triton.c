@@ -235,7 +235,7 @@ int ws__triton_plan(struct ws_ctx *ctx, const struct ws__kernel *k,
     WS_TRY(ws__triton_key(ctx, k, l, vars, 0, key));
     f = ws__triton_file(k, key);
     if (!f) {
-        ws__fail_at(ctx, WS_ESPEC, &l->loc, "not compiled: %.180s", key);
+        ws__fail_at(ctx, WS_ENOENT, &l->loc, "not compiled: %.180s", key);
         return ws__hint(ctx, "'wavesmith compile' compiles what is missing");
     }
     out->file = f;

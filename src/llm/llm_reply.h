@@ -54,6 +54,9 @@ struct ws__llm_proposal {
 int ws__llm_proposal_parse(struct ws_ctx *ctx, const char *reply,
                            const char *source, const char *const *roots,
                            struct ws__llm_proposal **out);
+/* Is it a path, and one that begins with one of these names (NULL: any)? */
+bool ws__llm_is_path(const char *path);
+bool ws__llm_is_root(const char *const *roots, const char *path);
 void ws__llm_proposal_free(struct ws__llm_proposal *p); /* NULL is fine */
 
 #endif

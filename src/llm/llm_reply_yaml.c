@@ -176,7 +176,7 @@ static const char *index_end(const char *p)
     return p > from && *p == ']' ? p + 1 : NULL;
 }
 
-static bool is_path(const char *path)
+bool ws__llm_is_path(const char *path)
 {
     const char *p = strlen(path) <= PATH_MAX_BYTES ? name_end(path) : NULL;
 
@@ -190,7 +190,7 @@ static bool is_path(const char *path)
     return p != NULL;
 }
 
-static bool is_root(const char *const *roots, const char *path)
+bool ws__llm_is_root(const char *const *roots, const char *path)
 {
     size_t n = strcspn(path, ".[");
 
@@ -206,14 +206,14 @@ static int check_path(struct reader *r, const char *path)
 {
     char what[320];
 
-    if (!is_path(path)) {
+    if (!ws__llm_is_path(path)) {
         snprintf(what, sizeof(what),
                  "'%.80s' is no path: names with dots, [3] or [+], as in "
                  "launches[0].grid[1]",
                  path);
         return refuse(r, what);
     }
-    if (!is_root(r->roots, path)) {
+    if (!ws__llm_is_root(r->roots, path)) {
         snprintf(what, sizeof(what),
                  "'%.80s' may not be changed, only what begins with", path);
         for (const char *const *n = r->roots; *n; n++) {

@@ -37,6 +37,12 @@ struct ws__measure_opts {
      * says how many. NULL: none. */
     size_t (*counters)(const struct ws__device_info *d, const char **name,
                        const char **key);
+    /* Asked before a kernel in Triton is launched with these values, so that
+     * what it needs may be compiled; in the caller's thread. NULL: what is not
+     * compiled is filtered. The resource filter alone does not ask. */
+    int (*ready)(void *user, const struct ws__kernel *k,
+                 const union wsrt_value *vars);
+    void *ready_user;
     bool inner;              /* of another session: takes no turns */
     struct ws__below *below; /* measure_int.h: for a tool that watches memory */
 };

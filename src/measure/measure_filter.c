@@ -212,8 +212,10 @@ static int check_memory(const struct ws__measure *m, const struct ws__kernel *k,
     return 0;
 }
 
-int ws__measure_plan(struct ws__measure *m, const struct ws__candidate *c,
-                     uint32_t workload, struct ws__plan *plan,
+/* Not `compile`: what could be compiled is not asked for, and fits as far as is
+ * known. */
+static int make_plan(struct ws__measure *m, const struct ws__candidate *c,
+                     uint32_t workload, bool compile, struct ws__plan *plan,
                      char reason[REASON])
 {
     union wsrt_value vars[WS__MAX_SLOTS];
@@ -242,7 +244,13 @@ int ws__measure_plan(struct ws__measure *m, const struct ws__candidate *c,
             return 0;
         }
     }
+    if (k->dialect == WS__DIALECT_TRITON && m->opts.ready && compile)
+        WS_TRY(m->opts.ready(m->opts.ready_user, k, vars));
     rc = ws__plan_make(m->ctx, k, vars, plan);
+    if (rc == WS_ENOENT && m->opts.ready && !compile) {
+        ws__error_clear(m->ctx);
+        return 1;
+    }
     if (rc == WS_ENOMEM)
         return rc;
     if (rc < 0) {
@@ -255,10 +263,17 @@ int ws__measure_plan(struct ws__measure *m, const struct ws__candidate *c,
     return check_memory(m, k, in, plan, reason);
 }
 
+int ws__measure_plan(struct ws__measure *m, const struct ws__candidate *c,
+                     uint32_t workload, struct ws__plan *plan,
+                     char reason[REASON])
+{
+    return make_plan(m, c, workload, true, plan, reason);
+}
+
 int ws__measure_fits(struct ws__measure *m, const struct ws__candidate *c,
                      uint32_t workload, char reason[REASON])
 {
     struct ws__plan plan; /* some 40 KB */
 
-    return ws__measure_plan(m, c, workload, &plan, reason);
+    return make_plan(m, c, workload, false, &plan, reason);
 }

@@ -217,6 +217,7 @@ static int open_session(struct watch *w, const struct ws__workload *list,
     opts.builders = 1;
     opts.inner = true;
     opts.below = &w->below;
+    opts.ready = NULL; /* of another thread; what is asked ran before */
     return ws__measure_open_with(w->ctx, &w->m->deps, w->m->op, w->m->kernel,
                                  w->m->nkernel, list, w->n, &opts, out);
 }

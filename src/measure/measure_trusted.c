@@ -555,6 +555,7 @@ int ws__refkernel_open(struct ws__measure *m, struct ws__refkernel **out)
     opts.run_limit_ns = LIMIT_NS;
     opts.as_reference = true;
     opts.below = NULL;
+    opts.ready = NULL; /* of the session's kernels */
     rc = ws__measure_open_with(m->ctx, &deps, m->op, t->kernel, 1, r->work,
                                r->nwork, &opts, &r->m);
 done:

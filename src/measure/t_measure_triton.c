@@ -138,6 +138,61 @@ static void answers(void **state)
     ws_ctx_free(ctx);
 }
 
+/* --- compiled when it is asked for ---------------------------------------- */
+
+struct maker {
+    struct t_case *c;
+    int asked, rc;
+    int64_t n; /* of the last launch */
+};
+
+static int compile(void *user, const struct ws__kernel *k,
+                   const union wsrt_value *vars)
+{
+    struct maker *x = user;
+
+    assert_ptr_equal(k, &x->c->kernel);
+    x->asked++;
+    x->n = vars[0].i;
+    x->c->kernel.nready = 4;
+    return x->rc;
+}
+
+static void on_demand(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct t_case *c = make_case(ctx, "kernel second\ncopy 1 0\n");
+    struct maker x = {.c = c};
+    const struct ws__measure_opts o = {.builders = 1,
+                                       .cache = WS__CACHE_WARM,
+                                       .ready = compile,
+                                       .ready_user = &x};
+    struct ws__question q = t_question(1, 0, 0);
+    struct ws__trial t[2];
+    struct ws__measure *m;
+    char reason[256];
+
+    (void)state;
+    c->kernel.nready = 0;
+    assert_int_equal(t_measure_open(c, &o, &m), 0);
+    /* Who asks whether it fits compiles nothing. */
+    assert_int_equal(ws__measure_fits(m, &q.a, 0, reason), 1);
+    assert_int_equal(x.asked, 0);
+    ask(ctx, m, 0, WS__V_OK, NULL);
+    assert_true(x.asked >= 1);
+    assert_int_equal(x.n, c->workload[0].axis[0]);
+    ask(ctx, m, 1, WS__V_BUILD, "no power of 2");
+    /* What nobody compiles is filtered. */
+    ask(ctx, m, 2, WS__V_FILTERED, "not compiled: first(");
+    /* A compiler that is gone is no fault of a candidate. */
+    x.rc = WS_EREFERENCE;
+    assert_int_equal(t_answer(m, &q, t), WS_EREFERENCE);
+    t_clear(ctx, t);
+    ws__measure_close(m);
+    t_case_free(c);
+    ws_ctx_free(ctx);
+}
+
 /* The second of two builds fails. */
 static void half_built(void **state)
 {
@@ -158,6 +213,7 @@ static void half_built(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(answers),
+                                       cmocka_unit_test(on_demand),
                                        cmocka_unit_test(half_built)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

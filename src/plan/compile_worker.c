@@ -21,12 +21,19 @@
 enum { SETUP = 110, READY, JOBS, RESULT, DONE };
 
 #define START_NS 120000000000u /* importing, and what the user's text does */
+#define SLACK_NS 60000000000u  /* of a file, beside its own limit */
 #define GRACE_NS 2000000000u
+#define MAX_WORDS 700
 
 static int broken(struct ws__compiler *c, int rc, const char *when)
 {
     char how[96], words[240] = "";
 
+    if (rc == WS_ETIMEOUT) {
+        WS_TRY(ws__check_stop(c->ctx));
+        return ws__fail(c->ctx, WS_EREFERENCE,
+                        "the compiler does not answer %s", when);
+    }
     if (rc != WS_ECRASH)
         return rc;
     ws__proc_stop(&c->proc, GRACE_NS);
@@ -39,7 +46,7 @@ static int broken(struct ws__compiler *c, int rc, const char *when)
 }
 
 static int setup(struct ws__compiler *c, const struct ws__kernel *k,
-                 const char *target, unsigned jobs)
+                 const char *target, unsigned jobs, unsigned limit_s)
 {
     struct ws__buf b;
     int rc;
@@ -49,6 +56,7 @@ static int setup(struct ws__compiler *c, const struct ws__kernel *k,
     ws__put_str(&b, k->triton_source);
     ws__put_str(&b, target);
     ws__put_u32(&b, jobs);
+    ws__put_u32(&b, limit_s);
     rc = b.failed
              ? b.failed
              : ws__wire_send(c->ctx, c->proc.sock, SETUP, b.data, b.len, -1);
@@ -84,12 +92,13 @@ static int ready(struct ws__compiler *c)
 
 int ws__compiler_start(struct ws_ctx *ctx, const struct ws__kernel *k,
                        const char *target, const char *folder, unsigned jobs,
-                       struct ws__compiler *out)
+                       unsigned limit_s, struct ws__compiler *out)
 {
     int rc;
 
     memset(out, 0, sizeof(*out));
     out->ctx = ctx;
+    out->limit_ns = limit_s * 1000000000ull + SLACK_NS;
     out->proc.sock = -1;
     ws__buf_init(&out->in, ctx, WS__WIRE_MAX);
     out->log = ws__python_log(ctx);
@@ -98,7 +107,7 @@ int ws__compiler_start(struct ws_ctx *ctx, const struct ws__kernel *k,
         ws__worker_start(ctx, WS__ROLE_COMPILE, NULL, out->log, &out->proc));
     WS_TRY_DONE(
         ws__python_send_start(ctx, out->proc.sock, "ws_triton.py", 1, folder));
-    rc = setup(out, k, target, jobs);
+    rc = setup(out, k, target, jobs, limit_s);
     if (rc >= 0)
         rc = ready(out);
     WS_TRY_DONE(broken(out, rc, "at its start"));
@@ -129,7 +138,8 @@ int ws__compiler_next(struct ws__compiler *c, size_t n, size_t *index,
 {
     struct ws__reader r;
     uint32_t type;
-    int rc = ws__wire_recv(c->ctx, c->proc.sock, &type, &c->in, NULL, 0);
+    int rc =
+        ws__wire_recv(c->ctx, c->proc.sock, &type, &c->in, NULL, c->limit_ns);
 
     WS_TRY(broken(c, rc, "at work"));
     if (type == DONE)
@@ -148,6 +158,45 @@ int ws__compiler_next(struct ws__compiler *c, size_t n, size_t *index,
     if (!*out->failed)
         out->failed = NULL;
     return 1;
+}
+
+/* A compiler's words, for terminals and the index. */
+static char *plain_words(struct ws__arena *a, const char *words)
+{
+    char *text = ws__arena_printf(a, "%.*s", MAX_WORDS, words);
+
+    for (char *p = text; p && *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 127)
+            *p = ' ';
+    return text;
+}
+
+int ws__compiled_file(struct ws__arena *a, const char *key,
+                      const struct ws__compiled *r, struct ws__source_file *f)
+{
+    char hex[33];
+
+    memset(f, 0, sizeof(*f));
+    f->key = key;
+    if (r->failed) {
+        f->name = f->entry = "";
+        f->threads = 1;
+        f->failed = plain_words(a, r->failed);
+        return f->failed ? 0 : WS_ENOMEM;
+    }
+    ws__hash_hex(ws__hash_str((struct ws__hash){0, 0}, key), hex);
+    hex[16] = '\0';
+    f->name =
+        ws__arena_printf(a, "%.*s_%s.cubin", (int)strcspn(key, "("), key, hex);
+    f->entry = ws__arena_strdup(a, r->entry);
+    if (!f->name || !f->entry)
+        return WS_ENOMEM;
+    f->threads = r->threads;
+    f->shared_bytes = r->shared_bytes;
+    f->nulls = r->nulls;
+    f->bytes = r->bytes;
+    f->hash = ws__hash_bytes(r->cubin, r->bytes);
+    return 0;
 }
 
 void ws__compiler_stop(struct ws__compiler *c)

@@ -53,6 +53,9 @@ int ws__plan_choose(struct ws_spec *spec, const char *kernel,
  * all if there is none, so that the reason is told. */
 int ws__plan_first_workload(struct ws_spec *spec, const struct ws__candidate *c,
                             struct ws__workload *out);
+/* The compute capability of an NVIDIA device; false: it is none. */
+bool ws__plan_capability(const struct ws__device_info *d, int *major,
+                         int *minor);
 /* The gates that a trial passed, as the public header has them. */
 void ws__gates_public(const struct ws__trial *t, struct ws_gate out[WS_GATES]);
 

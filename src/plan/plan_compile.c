@@ -27,7 +27,7 @@
 #define EVERY 16    /* files between two indexes */
 #define MAX_INDEX ((size_t)8 << 20)
 #define MAX_SOURCE ((size_t)1 << 20)
-#define MAX_WORDS 700
+#define LIMIT_S 600 /* to compile a file */
 
 struct job {
     struct ws_spec *spec;
@@ -123,6 +123,10 @@ static int want_workload(struct job *j, const struct ws__workload *w)
     WS_TRY(ws__instance_make(j->ctx, j->spec->s->op, w, &in));
     if (!in_range(j->k, &in))
         return 0;
+    if (j->opts->config) {
+        WS_TRY(ws__config_parse(j->ctx, j->k, j->opts->config, &c));
+        return want_config(j, &c, &in);
+    }
     WS_TRY(ws__space_new(j->ctx, j->k, in.vars, true, false, &space));
     /* A default that is not worth trying is measured all the same. */
     ws__config_default(j->k, &c);
@@ -343,44 +347,16 @@ static void note_failure(struct job *j, const char *key, const char *words)
                  key, words);
 }
 
-/* A compiler's words, for terminals and the index. */
-static char *plain_words(struct job *j, const char *words)
-{
-    char *text = ws__arena_printf(&j->arena, "%.*s", MAX_WORDS, words);
-
-    for (char *p = text; p && *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 127)
-            *p = ' ';
-    return text;
-}
-
 static int take(struct job *j, const char *key, const struct ws__compiled *r)
 {
     struct ws__source_file *f = &j->file[j->nfile];
-    char hex[33];
 
-    memset(f, 0, sizeof(*f));
-    f->key = key;
-    if (r->failed) {
-        f->failed = plain_words(j, r->failed);
-        j->nfile += f->failed != NULL;
-        return f->failed ? 0 : WS_ENOMEM;
+    WS_TRY(ws__compiled_file(&j->arena, key, r, f));
+    if (!f->failed) {
+        WS_TRY(write_file(j, f->name, r->cubin, r->bytes));
+        j->out->compiled++;
     }
-    ws__hash_hex(ws__hash_str((struct ws__hash){0, 0}, key), hex);
-    hex[16] = '\0';
-    f->name = ws__arena_printf(&j->arena, "%.*s_%s.cubin",
-                               (int)strcspn(key, "("), key, hex);
-    f->entry = ws__arena_strdup(&j->arena, r->entry);
-    if (!f->name || !f->entry)
-        return WS_ENOMEM;
-    f->threads = r->threads;
-    f->shared_bytes = r->shared_bytes;
-    f->nulls = r->nulls;
-    f->bytes = r->bytes;
-    f->hash = ws__hash_bytes(r->cubin, r->bytes);
-    WS_TRY(write_file(j, f->name, r->cubin, r->bytes));
     j->nfile++;
-    j->out->compiled++;
     return 0;
 }
 
@@ -490,7 +466,7 @@ static int compile_kernel(struct job *j)
     WS_TRY(want_all(j));
     WS_TRY_DONE(make_folder(j, &real, &work));
     WS_TRY_DONE(ws__compiler_start(j->ctx, j->k, j->target, work,
-                                   job_count(j->opts), &c));
+                                   job_count(j->opts), LIMIT_S, &c));
     rc = compile(j, &c);
     ws__compiler_stop(&c);
     j->out->kernels++;
@@ -541,18 +517,20 @@ static int check(struct ws_spec *spec, const struct ws_compile_opts *o,
 int ws_compile(struct ws_spec *spec, const struct ws_compile_opts *opts,
                struct ws_compile_result *out)
 {
-    static const struct ws_compile_opts none = {.size = sizeof(none)};
-    const struct ws_compile_opts *o = opts ? opts : &none;
+    struct ws_compile_opts o = {0};
     size_t first, last;
     int rc = 0;
 
     memset(out, 0, sizeof(*out));
-    WS_TRY(check(spec, o, &first, &last));
+    if (opts)
+        memcpy(&o, opts,
+               opts->size && opts->size < sizeof(o) ? opts->size : sizeof(o));
+    WS_TRY(check(spec, &o, &first, &last));
     for (size_t i = first; i < last && rc >= 0; i++) {
         struct job j = {.spec = spec,
                         .ctx = spec->ctx,
                         .k = &spec->s->kernel[i],
-                        .opts = o,
+                        .opts = &o,
                         .out = out};
 
         if (j.k->dialect != WS__DIALECT_TRITON)

@@ -25,19 +25,24 @@ struct ws__compiler {
     struct ws__proc proc;
     struct ws__buf in;
     int log;
-    char version[64]; /* of Triton */
+    uint64_t limit_ns; /* until there is another result */
+    char version[64];  /* of Triton */
 };
 
 /* Starts Python on a kernel's text for a target; it may write below `folder`
- * only. WS_EREFERENCE: with its words. */
+ * only, and take limit_s for a file. WS_EREFERENCE: with its words. */
 int ws__compiler_start(struct ws_ctx *ctx, const struct ws__kernel *k,
                        const char *target, const char *folder, unsigned jobs,
-                       struct ws__compiler *out);
+                       unsigned limit_s, struct ws__compiler *out);
+/* What is wanted; again when all of it came. */
 int ws__compiler_send(struct ws__compiler *c, const char *const *key, size_t n);
 /* 1: *index of the keys and its result, valid until the next call; 0: there is
  * none left. */
 int ws__compiler_next(struct ws__compiler *c, size_t n, size_t *index,
                       struct ws__compiled *out);
+/* As a file of a kernel, but for its data; the key is kept. */
+int ws__compiled_file(struct ws__arena *a, const char *key,
+                      const struct ws__compiled *r, struct ws__source_file *f);
 void ws__compiler_stop(struct ws__compiler *c);
 
 /* compile_sweep.c */

@@ -1,5 +1,5 @@
 /* plan_devices.c: the list of devices at the public interface. */
-#include "device/device.h"
+#include "plan/plan.h"
 
 #include "base/banned.h"
 
@@ -31,6 +31,14 @@ static void convert(const struct ws__device_info *d, struct ws_device_info *o)
     o->cache_bytes = d->id.cache_bytes;
     o->shared_bytes = d->id.shared_bytes;
     o->is_cpu = d->id.is_cpu;
+}
+
+bool ws__plan_capability(const struct ws__device_info *d, int *major,
+                         int *minor)
+{
+    const char *at = strstr(d->extra, "compute capability: ");
+
+    return at && sscanf(at, "compute capability: %d.%d", major, minor) == 2;
 }
 
 int ws_devices_list(struct ws_ctx *ctx, struct ws_device_info **list, size_t *n)

@@ -190,7 +190,8 @@ int ws__plan_diff(struct ws_ctx *ctx, const char *name, const char *before,
     if (rc >= 0)
         rc = compare(ctx, &a, &b, &m);
     if (rc >= 0) {
-        ws__buf_printf(&text, "--- a/%s\n+++ b/%s\n", name, name);
+        if (strcmp(before, after) != 0)
+            ws__buf_printf(&text, "--- a/%s\n+++ b/%s\n", name, name);
         put_hunks(&text, &a, &b, &m);
         rc = text.failed;
     }

@@ -72,7 +72,9 @@ static int open_device(struct forging *s)
     struct ws__measure_opts mo = {.device = s->o.device,
                                   .run_limit_ns = s->o.run_limit_ns,
                                   .trust_python = s->o.trust_python != 0,
-                                  .seed = s->o.seed};
+                                  .seed = s->o.seed,
+                                  .ready = ws__workshop_ready,
+                                  .ready_user = s->shop};
 
     WS_TRY(ws__plan_measure_opts(s->spec, s->o.cache, s->o.launch, &mo));
     WS_TRY(ws__fs_mkdirs(s->ctx, s->spec->project));
@@ -108,6 +110,9 @@ static int open_store(struct forging *s)
     if (s->o.proposer)
         s->run.spec =
             ws__hash_mix(s->run.spec, s->o.proposer, strlen(s->o.proposer));
+    /* Times of two compilers do not mix. */
+    if (*s->shop->ready.version)
+        s->run.spec = ws__hash_str(s->run.spec, s->shop->ready.version);
     s->run.device = id->hash;
     s->run.seed = s->o.seed;
     return 0;
@@ -115,7 +120,8 @@ static int open_store(struct forging *s)
 
 static bool can_transform(enum ws__dialect d)
 {
-    return d == WS__DIALECT_CUDA || d == WS__DIALECT_OPENCL;
+    return d == WS__DIALECT_CUDA || d == WS__DIALECT_OPENCL ||
+           d == WS__DIALECT_TRITON;
 }
 
 /* The kernel that was named, else the first that the device takes and that can
@@ -139,11 +145,23 @@ static int choose(struct forging *s)
     if (can_transform(p->kernel[s->f.original.kernel].dialect))
         return 0;
     ws__fail(s->ctx, WS_EINVAL,
-             "kernel '%s' is in %s: only CUDA C and OpenCL "
-             "C can be transformed",
+             "kernel '%s' is in %s: only CUDA C, OpenCL C and Triton can be "
+             "transformed",
              p->kernel[s->f.original.kernel].name,
              ws__dialect_name(p->kernel[s->f.original.kernel].dialect));
     return ws__hint(s->ctx, "name another one: --kernel NAME");
+}
+
+/* What compiles the kernel, where that is not the device. */
+static int open_compiler(struct forging *s)
+{
+    size_t k = s->f.original.kernel;
+
+    if (s->spec->s->kernel[k].dialect != WS__DIALECT_TRITON)
+        return 0;
+    return ws__triton_ready_open(s->spec, &s->shop->arena,
+                                 ws__measure_device(s->m), k,
+                                 s->o.trust_python != 0, &s->shop->ready);
 }
 
 /* What cannot be written is better known before hours of work. */
@@ -256,13 +274,11 @@ static bool is_part(const struct ws__forge_outcome *o, size_t step)
 static int put_move(struct forging *s, const struct ws__forge_move *m,
                     struct ws_forge_move *out)
 {
-    const struct ws__xform_ops *x = ws__xform_lookup(m->name);
-
     *out = (struct ws_forge_move){.name = m->name,
                                   .words = keep(s, m->words),
                                   .refused = keep(s, m->refused),
                                   .trust = keep(s, m->trust),
-                                  .needs = x ? x->needs : "",
+                                  .needs = m->needs ? m->needs : "",
                                   .gain = m->gain};
     return out->words ? 0 : WS_ENOMEM;
 }
@@ -573,6 +589,7 @@ int ws_forge(struct ws_spec *spec, const struct ws_forge_opts *opts,
     WS_TRY_DONE(check_out(s));
     WS_TRY_DONE(open_device(s));
     WS_TRY_DONE(choose(s));
+    WS_TRY_DONE(open_compiler(s));
     WS_TRY_DONE(open_store(s));
     WS_TRY_DONE(open_model(s));
     WS_TRY_DONE(run_loop(s));

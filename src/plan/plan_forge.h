@@ -5,6 +5,7 @@
 
 #include "llm/llm.h"
 #include "plan/plan.h"
+#include "plan/plan_triton.h"
 #include "search/forge/forge.h"
 #include "xform/xform.h"
 
@@ -15,7 +16,8 @@ struct ws__forge_source {
     bool parsed;
     struct ws__ast ast;
     struct ws__forge_move *move;
-    struct ws__site *site; /* of each move */
+    struct ws__site *site; /* of each move; in Triton: */
+    struct ws__triton_places triton;
     size_t nmove;
 };
 
@@ -25,14 +27,16 @@ struct ws__workshop {
     const struct ws_forge_opts *o;
     struct ws__arena arena;
     char *headers;
-    size_t first;     /* kernels of the specification itself */
-    const char *name; /* of the kernel that is begun with */
+    struct ws__triton_helper helper; /* ctx NULL: it was not needed yet */
+    struct ws__triton_ready ready;   /* spec NULL: nothing is compiled */
+    size_t first;                    /* kernels of the specification itself */
+    const char *name;                /* of the kernel that is begun with */
     /* A model that proposes, too; NULL: none. */
     struct ws__llm *model;
     struct ws__llm_meter meter;
     bool model_gone;
-    uint32_t failed;  /* kernel of the model's last reply if that failed; 0 */
-    unsigned replies; /* asked for so far, from the journal or anew */
+    uint32_t failed; /* kernel of the model's last reply if that failed; 0 */
+    unsigned replies, profiles; /* so far, from the journal or anew */
     struct ws__journal journal;
     const struct ws__run *run;
     struct ws__buf diagnosis, told; /* words for the prompt */
@@ -51,6 +55,45 @@ int ws__workshop_text(struct ws__workshop *s, size_t kernel, const char **out);
 int ws__workshop_new(struct ws__workshop *s, uint32_t of, const char *text,
                      const struct ws__change *change, size_t nchange,
                      size_t *out);
+/* The name of the next one; what it takes to use one that spec has made, whose
+ * source is the text; what a kernel file, clang or the helper for Triton
+ * refuses of a kernel is an answer, 0 and why, the rest stays an error. */
+#define WS__WORKSHOP_NAME 256
+void ws__workshop_name(const struct ws__workshop *s,
+                       char name[WS__WORKSHOP_NAME]);
+int ws__workshop_enter(struct ws__workshop *s, size_t kernel, const char *text);
+int ws__workshop_refused(struct ws__workshop *s, size_t kernel, int rc,
+                         char why[512]);
+
+/* plan_guard.c: as a forge's shop has it. */
+int ws__workshop_guard(void *self, const struct ws__candidate *with,
+                       const struct ws__candidate *without,
+                       const struct ws__forge_row *row, uint32_t *out,
+                       const char **words, char why[512]);
+/* A condition on the shape that holds where a row wins and not where one
+ * loses; NULL: none. In the arena. */
+const char *ws__guard_condition(struct ws__arena *a, const struct ws__op *op,
+                                const struct ws__workload *w,
+                                const struct ws__forge_row *row, size_t n);
+
+/* plan_forge_facts.c: what is known of the candidate of an ok trial on the
+ * first workload, from the journal or from a profile made now. Facts follow
+ * each other in a run that is continued as they did when it was begun. */
+int ws__workshop_facts(struct ws__workshop *s, const struct ws__trial *t,
+                       double fact[WS__NFACT]);
+
+/* As ws__measure_opts.ready; of a workshop. */
+int ws__workshop_ready(void *self, const struct ws__kernel *k,
+                       const union wsrt_value *vars);
+
+/* plan_workshop_triton.c: the same as for C: the places of a source, moves made
+ * of them, and the text and changes of one. The texts are in the workshop's
+ * arena. */
+int ws__workshop_triton_parse(struct ws__workshop *s, size_t kernel);
+int ws__workshop_triton_moves(struct ws__workshop *s, size_t kernel);
+int ws__workshop_triton_apply(struct ws__workshop *s, size_t kernel,
+                              const struct ws__forge_move *m,
+                              struct ws__triton_edited *out);
 
 /* plan_forge_model.c: asks the model for a kernel made from this one: 1; 0:
  * nothing came of it, and why. */
@@ -59,8 +102,8 @@ int ws__workshop_ask(struct ws__workshop *s, uint32_t kernel, uint32_t *out,
 /* How a move ended, for the next prompt. */
 void ws__workshop_hear(struct ws__workshop *s, const struct ws__forge_step *x);
 
-/* plan_diff.c: two texts as a unified diff, three lines around each change.
- * Freed by ws__free. */
+/* plan_diff.c: two texts as a unified diff, three lines around each change;
+ * empty if they are the same. Freed by ws__free. */
 int ws__plan_diff(struct ws_ctx *ctx, const char *name, const char *before,
                   const char *after, char **out);
 

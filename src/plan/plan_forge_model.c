@@ -61,6 +61,13 @@ static void put_workloads(struct ws__workshop *s, struct ws__buf *b)
     ws__buf_puts(b, "\n");
 }
 
+/* What the words above say of C is otherwise here. */
+static const char triton_words[] =
+    "The source is Triton, in Python. Parameters are no macros: expressions of "
+    "them reach a function as its constants, by 'constexprs' of a launch. "
+    "'warps' and 'stages' of a launch are num_warps and num_stages; 'args' are "
+    "the other arguments in order; 'grid' counts programs.\n";
+
 static int put_prompt(struct ws__workshop *s, uint32_t kernel,
                       struct ws__buf *b)
 {
@@ -70,6 +77,8 @@ static int put_prompt(struct ws__workshop *s, uint32_t kernel,
     WS_TRY(ws__workshop_text(s, kernel, &source));
     put_device(s, b);
     put_workloads(s, b);
+    if (s->spec->s->kernel[kernel].dialect == WS__DIALECT_TRITON)
+        ws__buf_puts(b, triton_words);
     if (s->diagnosis.len)
         ws__buf_printf(b, "Profile: %s\n", s->diagnosis.data);
     if (s->told.len)

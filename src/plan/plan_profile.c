@@ -316,11 +316,10 @@ static int time_other(struct ws__profiling *p)
 static unsigned arch_of(const struct ws__device_info *d)
 {
     int major, minor;
-    const char *at = strstr(d->extra, "compute capability: ");
 
-    if (!at || sscanf(at, "compute capability: %d.%d", &major, &minor) != 2)
-        return 0;
-    return ws__metric_arch(major, minor);
+    return ws__plan_capability(d, &major, &minor)
+               ? ws__metric_arch(major, minor)
+               : 0;
 }
 
 /* Of the one-pass set, which costs one more run of a candidate. */

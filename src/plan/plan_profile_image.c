@@ -165,10 +165,35 @@ static int count_instructions(struct ws__profiling *p,
     return 0;
 }
 
+/* A kernel in Triton comes as a file a launch, which is what the device was
+ * given: that of the first is looked at, with all launches that run it. */
+static int image_of_file(struct ws__profiling *p, struct ws__image *out)
+{
+    struct ws_ctx *ctx = p->spec->ctx;
+    const struct ws__source_file *f = p->plan.launch[0].file;
+    struct ws__built *b = &out->built;
+
+    if (!f || !f->data)
+        return 0;
+    out->symbol = ws__alloc(ctx, WS__MAX_LAUNCHES, sizeof(*out->symbol));
+    b->image = ws__alloc(ctx, f->bytes, 1);
+    if (!out->symbol || !b->image)
+        return WS_ENOMEM;
+    memcpy(b->image, f->data, f->bytes);
+    b->image_bytes = f->bytes;
+    for (size_t i = 0; i < p->plan.nlaunch; i++)
+        if (p->plan.launch[i].file == f)
+            out->symbol[p->launch_of[i]] = f->entry;
+    return 0;
+}
+
 int ws__profile_image(struct ws__profiling *p)
 {
+    const struct ws__kernel *k = &p->spec->s->kernel[p->c.kernel];
     struct ws__image image = {.candidate = &p->c};
-    int rc = ws__measure_images(p->m, &image, 1);
+    int rc = k->dialect == WS__DIALECT_TRITON
+                 ? image_of_file(p, &image)
+                 : ws__measure_images(p->m, &image, 1);
 
     make_uses(p, &image);
     if (!rc && !image.built.image)

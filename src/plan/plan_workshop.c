@@ -5,7 +5,6 @@
 #include "base/fs.h"
 #include "base/spawn.h"
 #include "plan/plan_forge.h"
-#include "plan/plan_profile.h"
 
 #include "base/banned.h"
 
@@ -24,6 +23,8 @@ int ws__workshop_text(struct ws__workshop *s, size_t kernel, const char **out)
     char *text;
     size_t len;
 
+    if (!f->text)
+        f->text = s->spec->s->kernel[kernel].triton_source;
     if (!f->text) {
         WS_TRY(ws__fs_read(s->spec->ctx, s->spec->s->kernel[kernel].source_file,
                            MAX_SOURCE, &text, &len));
@@ -70,6 +71,11 @@ static int parse(struct ws__workshop *s, size_t kernel)
 
     if (f->parsed)
         return 0;
+    if (k->dialect == WS__DIALECT_TRITON) {
+        WS_TRY(ws__workshop_triton_parse(s, kernel));
+        f->parsed = true;
+        return 0;
+    }
     WS_TRY(ws__workshop_text(s, kernel, &a.text));
     WS_TRY(prologue(s, k, &before));
     a.prologue = before;
@@ -101,6 +107,7 @@ static int add_moves(struct ws__workshop *s, struct ws__forge_source *f,
         site[at] = in->site[i];
         m[at] = (struct ws__forge_move){.name = x->name,
                                         .words = in->site[i].words,
+                                        .needs = x->needs,
                                         .refused = in->site[i].refused,
                                         .trust = in->site[i].trust,
                                         .finding = x->finding,
@@ -154,29 +161,38 @@ static int add_asks(struct ws__workshop *s, struct ws__forge_source *f)
     return 0;
 }
 
+static int find_moves(struct ws__workshop *s, size_t kernel)
+{
+    struct ws__forge_source *f = &s->source[kernel];
+    const struct ws__kernel *k = &s->spec->s->kernel[kernel];
+    struct ws__sites *sites;
+    int rc = 0;
+
+    if (k->dialect == WS__DIALECT_TRITON)
+        return ws__workshop_triton_moves(s, kernel);
+    sites = ws__alloc(s->spec->ctx, 1, sizeof(*sites));
+    if (!sites)
+        return WS_ENOMEM;
+    rc = add_left_alone(s, f, (uint32_t)kernel, sites);
+    for (size_t i = 0; ws__xform_table[i] && rc >= 0; i++) {
+        rc = ws__xform_find(s->spec->ctx, &s->arena, &f->ast, k,
+                            ws__xform_table[i], sites);
+        if (rc >= 0)
+            rc = add_moves(s, f, ws__xform_table[i], sites);
+    }
+    ws__free(s->spec->ctx, sites);
+    return rc;
+}
+
 static int moves(void *self, uint32_t kernel, const struct ws__forge_move **out,
                  size_t *n)
 {
     struct ws__workshop *s = self;
     struct ws__forge_source *f = &s->source[kernel];
-    struct ws__sites *sites;
-    int rc = 0;
 
     WS_TRY(parse(s, kernel));
     if (!f->move) {
-        sites = ws__alloc(s->spec->ctx, 1, sizeof(*sites));
-        if (!sites)
-            return WS_ENOMEM;
-        rc = add_left_alone(s, f, kernel, sites);
-        for (size_t i = 0; ws__xform_table[i] && rc >= 0; i++) {
-            rc = ws__xform_find(s->spec->ctx, &s->arena, &f->ast,
-                                &s->spec->s->kernel[kernel], ws__xform_table[i],
-                                sites);
-            if (rc >= 0)
-                rc = add_moves(s, f, ws__xform_table[i], sites);
-        }
-        ws__free(s->spec->ctx, sites);
-        WS_TRY(rc);
+        WS_TRY(find_moves(s, kernel));
         WS_TRY(add_asks(s, f));
     }
     *out = f->move;
@@ -186,64 +202,124 @@ static int moves(void *self, uint32_t kernel, const struct ws__forge_move **out,
 
 /* --- making --------------------------------------------------------------- */
 
-/* What a kernel file or clang refuses is an answer; the rest is an error. */
-static int refused(struct ws__workshop *s, int rc, char why[512])
+int ws__workshop_refused(struct ws__workshop *s, size_t kernel, int rc,
+                         char why[512])
 {
     struct ws_ctx *ctx = s->spec->ctx;
+    const struct ws__kernel *k = &s->spec->s->kernel[kernel];
+    bool helper = k->dialect == WS__DIALECT_TRITON &&
+                  (rc == WS_EPROTO || rc == WS_EREFERENCE);
 
     if (rc != WS_ESPEC && rc != WS_EEXPR && rc != WS_EBUG && rc != WS_ELIMIT &&
-        rc != WS_EPARSE)
+        rc != WS_EPARSE && !helper)
         return rc;
     snprintf(why, 512, "%.500s", ctx->err.message);
     ws__error_clear(ctx);
     return 0;
 }
 
+void ws__workshop_name(const struct ws__workshop *s,
+                       char name[WS__WORKSHOP_NAME])
+{
+    snprintf(name, WS__WORKSHOP_NAME, "%.200s_%zu", s->name,
+             s->spec->s->nkernel - s->first + 1);
+}
+
+int ws__workshop_enter(struct ws__workshop *s, size_t kernel, const char *text)
+{
+    struct ws_spec *spec = s->spec;
+
+    s->source[kernel].text = text;
+    if (s->m) {
+        ws__kernel_bind(&spec->s->kernel[kernel],
+                        ws__measure_device(s->m)->id.is_cpu);
+        ws__measure_more(s->m, spec->s->nkernel);
+    }
+    return parse(s, kernel);
+}
+
 int ws__workshop_new(struct ws__workshop *s, uint32_t of, const char *text,
                      const struct ws__change *change, size_t nchange,
                      size_t *out)
 {
-    struct ws_spec *spec = s->spec;
-    char name[300];
+    char name[WS__WORKSHOP_NAME];
 
-    snprintf(name, sizeof(name), "%.200s_%zu", s->name,
-             spec->s->nkernel - s->first + 1);
-    WS_TRY(ws__spec_vary(spec->s, of, name, change, nchange, text, out));
-    s->source[*out].text = text;
-    if (s->m) {
-        ws__kernel_bind(&spec->s->kernel[*out],
-                        ws__measure_device(s->m)->id.is_cpu);
-        ws__measure_more(s->m, spec->s->nkernel);
-    }
-    return parse(s, *out);
+    ws__workshop_name(s, name);
+    WS_TRY(ws__spec_vary(s->spec->s, of, name, change, nchange, text, out));
+    return ws__workshop_enter(s, *out, text);
+}
+
+static int rewrite(struct ws__workshop *s, uint32_t kernel,
+                   const struct ws__forge_move *m, size_t *made)
+{
+    struct ws__forge_source *f = &s->source[kernel];
+    struct ws__rewrite *w = ws__alloc(s->spec->ctx, 1, sizeof(*w));
+    char *text;
+    int rc = w ? 0 : WS_ENOMEM;
+
+    if (rc >= 0)
+        rc = ws__xform_apply(s->spec->ctx, &s->arena, &f->ast,
+                             &s->spec->s->kernel[kernel],
+                             ws__xform_lookup(m->name), &f->site[m->site],
+                             &text, w);
+    if (rc >= 0)
+        rc = ws__workshop_new(s, kernel, text, w->change, w->nchange, made);
+    ws__free(s->spec->ctx, w);
+    return rc;
+}
+
+static int rewrite_triton(struct ws__workshop *s, uint32_t kernel,
+                          const struct ws__forge_move *m, size_t *made)
+{
+    struct ws__triton_edited e;
+
+    WS_TRY(ws__workshop_triton_apply(s, kernel, m, &e));
+    return ws__workshop_new(s, kernel, e.text, e.change, e.nchange, made);
 }
 
 static int make(void *self, uint32_t kernel, const struct ws__forge_move *m,
                 uint32_t *out, char why[512])
 {
     struct ws__workshop *s = self;
-    struct ws__forge_source *f = &s->source[kernel];
     const struct ws__kernel *k = &s->spec->s->kernel[kernel];
-    struct ws__rewrite *w = ws__alloc(s->spec->ctx, 1, sizeof(*w));
-    char *text;
     size_t made = 0;
-    int rc = w ? 0 : WS_ENOMEM;
+    int rc;
 
-    if (m->site == FROM_MODEL) {
-        ws__free(s->spec->ctx, w);
+    if (m->site == FROM_MODEL)
         return ws__workshop_ask(s, kernel, out, why);
-    }
-    if (rc >= 0)
-        rc = ws__xform_apply(s->spec->ctx, &s->arena, &f->ast, k,
-                             ws__xform_lookup(m->name), &f->site[m->site],
-                             &text, w);
-    if (rc >= 0)
-        rc = ws__workshop_new(s, kernel, text, w->change, w->nchange, &made);
-    ws__free(s->spec->ctx, w);
+    rc = k->dialect == WS__DIALECT_TRITON ? rewrite_triton(s, kernel, m, &made)
+                                          : rewrite(s, kernel, m, &made);
     if (rc < 0)
-        return refused(s, rc, why);
+        return ws__workshop_refused(s, kernel, rc, why);
     *out = (uint32_t)made;
     return 1;
+}
+
+/* --- what is compiled when it is asked for -------------------------------- */
+
+int ws__workshop_ready(void *self, const struct ws__kernel *k,
+                       const union wsrt_value *vars)
+{
+    struct ws__workshop *s = self;
+    const struct ws__spec *p = s->spec->s;
+
+    for (size_t i = 0; s->ready.spec && i < p->nkernel; i++)
+        if (k == &p->kernel[i])
+            return ws__triton_ready_make(&s->ready, i, vars);
+    return 0;
+}
+
+/* What is on record was compiled by another process. */
+static int compile_again(struct ws__workshop *s, const struct ws__candidate *c)
+{
+    const struct ws__kernel *k = &s->spec->s->kernel[c->kernel];
+    union wsrt_value vars[WS__MAX_SLOTS];
+
+    if (k->dialect != WS__DIALECT_TRITON)
+        return 0;
+    ws__measure_vars(s->m, k, 0, vars);
+    ws__config_vars(k, &c->config, vars);
+    return ws__workshop_ready(s, k, vars);
 }
 
 /* --- what holds it back --------------------------------------------------- */
@@ -277,36 +353,14 @@ static int diagnose(void *self, const struct ws__trial *t,
                     struct ws__diagnosis *out, double *gap)
 {
     struct ws__workshop *s = self;
-    const struct ws_profile_opts o = {.set = "full"};
-    struct ws__profiling *p = ws__alloc(s->spec->ctx, 1, sizeof(*p));
     double fact[WS__NFACT];
-    int rc;
 
-    if (!p)
-        return WS_ENOMEM;
-    *p = (struct ws__profiling){.spec = s->spec,
-                                .o = &o,
-                                .m = s->m,
-                                .device = ws__measure_device(s->m),
-                                .c = t->candidate,
-                                .one_size = true,
-                                .scaled_axis = -1,
-                                .counters = "none"};
-    p->scaled_ns = p->fixed_ns = __builtin_nan("");
-    p->w[0] = s->spec->s->workload[0];
-    p->t = *t;
-    rc = ws__instance_make(s->spec->ctx, s->spec->s->op, &p->w[0], &p->in);
-    if (rc >= 0)
-        rc = ws__profile_right(p);
-    if (rc >= 0) {
-        ws__profile_facts(p, fact);
-        ws__diagnose(fact, out);
-        tell_diagnosis(s, out, fact);
-        *gap = fact[WS__F_GAP] > 0 ? fact[WS__F_GAP] : 0;
-        rc = 1;
-    }
-    ws__free(s->spec->ctx, p);
-    return rc;
+    WS_TRY(compile_again(s, &t->candidate));
+    WS_TRY(ws__workshop_facts(s, t, fact));
+    ws__diagnose(fact, out);
+    tell_diagnosis(s, out, fact);
+    *gap = fact[WS__F_GAP] > 0 ? fact[WS__F_GAP] : 0;
+    return 1;
 }
 
 /* --- what is remembered, over all projects -------------------------------- */
@@ -362,6 +416,7 @@ struct ws__forge_shop ws__workshop_seam(struct ws__workshop *s)
 
     return (struct ws__forge_shop){.moves = moves,
                                    .make = make,
+                                   .guard = ws__workshop_guard,
                                    .diagnose = s->m ? diagnose : NULL,
                                    .hear = hear,
                                    .recall = ctx->data_dir ? recall : NULL,
@@ -419,6 +474,9 @@ void ws__workshop_close(struct ws__workshop *s)
         return;
     ctx = s->spec->ctx;
     ws__llm_free(s->model);
+    if (s->helper.ctx)
+        ws__triton_helper_close(&s->helper);
+    ws__triton_ready_close(&s->ready);
     ws__buf_free(&s->diagnosis);
     ws__buf_free(&s->told);
     ws__arena_free(&s->arena);

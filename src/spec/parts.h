@@ -160,7 +160,7 @@ int ws__load_triton_launch(struct ws__load *l, const struct ws__node *n,
 int ws__load_triton_args(struct ws__load *l, const struct ws__node *args,
                          const struct ws__kernel *k, struct ws__launch *out);
 int ws__load_triton(struct ws__load *l, const struct ws__node *at,
-                    struct ws__kernel *k);
+                    const char *source, struct ws__kernel *k);
 
 /* spec_wave.c: map may be NULL; launches are read. */
 int ws__load_wave(struct ws__load *l, const struct ws__node *n,

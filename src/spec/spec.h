@@ -108,6 +108,23 @@ struct ws__change;
 int ws__spec_vary(struct ws__spec *s, size_t of, const char *name,
                   const struct ws__change *change, size_t nchange,
                   const char *text, size_t *out);
+/* One more kernel: `with` where the condition holds, else the launches of
+ * `without`; what only `without` has is lost but its launches, so that it must
+ * be what `with` was made from. Entries of `without` are renamed where a pair
+ * says so; `text` has the functions of both. Else as ws__spec_vary. */
+struct ws__renamed {
+    const char *from, *to;
+};
+int ws__spec_guard(struct ws__spec *s, size_t with, size_t without,
+                   const char *when, const struct ws__renamed *renamed,
+                   size_t nrenamed, const char *name, const char *text,
+                   size_t *out);
+/* What is known of a kernel and its op, as one map in JSON: the trees of the
+ * kernel file (`launches`, `parameters`, `constraints`, `scratch`) and of the
+ * op
+ * (`axes`, `constants`, `inputs`, `inouts`, `outputs`). WS_ESPEC: the kernel
+ * has names of its own for what is of the op. Freed by ws__free. */
+int ws__spec_facts(struct ws__spec *s, size_t kernel, char **out);
 /* The text of a kernel's file, the op named by `op`, the defaults those of the
  * config (NULL: as they were). Freed by ws__free. */
 int ws__spec_kernel_file(struct ws__spec *s, size_t kernel, const char *op,

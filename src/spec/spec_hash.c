@@ -122,6 +122,8 @@ struct ws__hash ws__kernel_meaning(const struct ws__kernel *k)
     h = mix_space(ws__kernel_plan_meaning(h, k), k);
     if (k->triton)
         h = ws__hash_str(h, k->triton);
+    else if (k->triton_source)
+        h = ws__hash_str(h, k->triton_source);
     for (size_t i = 0; i < k->nready; i++) {
         const struct ws__source_file *f = &k->ready[i];
 

@@ -426,8 +426,9 @@ int ws__load_kernel(struct ws__load *l, const struct ws__node *root,
     WS_TRY(ws__node_need(l->ctx, root, "source", "the kernel file", &n));
     if (ws__dialect_is_ready(out->dialect)) {
         out->source = "";
-        WS_TRY(out->dialect == WS__DIALECT_TRITON ? ws__load_triton(l, n, out)
-                                                  : ws__load_ready(l, n, out));
+        WS_TRY(out->dialect == WS__DIALECT_TRITON
+                   ? ws__load_triton(l, n, source, out)
+                   : ws__load_ready(l, n, out));
         if ((n = ws__node_get(root, "include"))) {
             ws__node_fail(l->ctx, n, "a ready-made kernel includes nothing");
             return ws__hint(l->ctx, "leave 'include' out");

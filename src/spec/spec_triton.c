@@ -378,8 +378,9 @@ static int read_cubins(struct ws__load *l, const struct ws__node *at,
     return 0;
 }
 
+/* `source`: of a kernel that was made from another one, instead of the file. */
 int ws__load_triton(struct ws__load *l, const struct ws__node *at,
-                    struct ws__kernel *k)
+                    const char *source, struct ws__kernel *k)
 {
     struct ws__triton_index x;
     const char *dir;
@@ -387,6 +388,10 @@ int ws__load_triton(struct ws__load *l, const struct ws__node *at,
     size_t n = 0;
 
     WS_TRY(ws__node_str(l->ctx, at, "a file", &k->source_file));
+    if (l->varied) {
+        k->triton_source = ws__arena_strdup(l->arena, source);
+        return k->triton_source ? 0 : WS_ENOMEM;
+    }
     if (!l->no_files)
         WS_TRY(read_source(l, at, k));
     if (l->uncompiled)

@@ -217,33 +217,111 @@ int ws__spec_reserve(struct ws__spec *s, size_t more)
     return 0;
 }
 
+/* A kernel read from a tree, with another text of the base's source (NULL: the
+ * same). */
+static int add_kernel(struct ws__load *l, struct ws__spec *s,
+                      const struct ws__kernel *base, struct ws__node *root,
+                      const char *text, size_t *out)
+{
+    if (s->nkernel >= full(s)->room)
+        return ws__fail(s->ctx, WS_ELIMIT, "no room for more kernels");
+    memset(&s->kernel[s->nkernel], 0, sizeof(*s->kernel));
+    l->kernel = s->nkernel;
+    l->varied = text != NULL;
+    l->uncompiled = true; /* what was compiled, was of the old kernel */
+    WS_TRY(ws__load_kernel(l, root, s->op, base->file, base->dir, text,
+                           &s->kernel[s->nkernel]));
+    full(s)->kernel_tree[s->nkernel] = root;
+    *out = s->nkernel++;
+    return 0;
+}
+
 int ws__spec_vary(struct ws__spec *s, size_t of, const char *name,
                   const struct ws__change *change, size_t nchange,
                   const char *text, size_t *out)
 {
     struct ws__load l = {.ctx = s->ctx, .arena = &s->arena};
-    const struct ws__kernel *base = &s->kernel[of];
     const struct ws__change rename = {"kernel", name};
     struct ws__node *root;
 
     if (of >= s->nkernel || !s->op)
         return ws__fail(s->ctx, WS_EINVAL, "no kernel %zu of an op", of);
-    if (s->nkernel >= full(s)->room)
-        return ws__fail(s->ctx, WS_ELIMIT, "no room for more kernels");
     root = copy_tree(&l, full(s)->kernel_tree[of]);
     if (!root)
         return WS_ENOMEM;
     WS_TRY(change_one(&l, root, &rename));
     for (size_t i = 0; i < nchange; i++)
         WS_TRY(change_one(&l, root, &change[i]));
-    memset(&s->kernel[s->nkernel], 0, sizeof(*s->kernel));
-    l.kernel = s->nkernel;
-    l.varied = text != NULL;
-    WS_TRY(ws__load_kernel(&l, root, s->op, base->file, base->dir, text,
-                           &s->kernel[s->nkernel]));
-    full(s)->kernel_tree[s->nkernel] = root;
-    *out = s->nkernel++;
-    return 0;
+    return add_kernel(&l, s, &s->kernel[of], root, text, out);
+}
+
+/* --- two kernels in one --------------------------------------------------- */
+
+static struct ws__node *member(struct ws__node *map, const char *key)
+{
+    return (struct ws__node *)ws__node_get(map, key); /* a copy, ours */
+}
+
+/* A launch that happens under one more condition. */
+static int add_condition(struct ws__load *l, struct ws__node *launch,
+                         const char *negated, const char *when)
+{
+    struct ws__node *old = member(launch, "when");
+    const char *text =
+        old ? ws__arena_printf(l->arena, "(%s) and %s(%s)", old->text, negated,
+                               when)
+            : ws__arena_printf(l->arena, "%s(%s)", negated, when);
+
+    if (!text)
+        return WS_ENOMEM;
+    if (old) {
+        old->text = text;
+        return 0;
+    }
+    return ws__tree_add(l, launch, WS__SCALAR, "when", text, launch)
+               ? 0
+               : WS_ENOMEM;
+}
+
+static void rename_entry(struct ws__node *launch, const struct ws__renamed *r,
+                         size_t n)
+{
+    struct ws__node *entry = member(launch, "entry");
+
+    for (size_t i = 0; entry && i < n; i++)
+        if (!strcmp(entry->text, r[i].from)) {
+            entry->text = r[i].to;
+            return;
+        }
+}
+
+int ws__spec_guard(struct ws__spec *s, size_t with, size_t without,
+                   const char *when, const struct ws__renamed *renamed,
+                   size_t nrenamed, const char *name, const char *text,
+                   size_t *out)
+{
+    struct ws__load l = {.ctx = s->ctx, .arena = &s->arena};
+    const struct ws__change rename = {"kernel", name};
+    struct ws__node *root = copy_tree(&l, full(s)->kernel_tree[with]);
+    struct ws__node *old = copy_tree(&l, full(s)->kernel_tree[without]);
+    struct ws__node *to, *launch, *next;
+
+    if (!root || !old)
+        return WS_ENOMEM;
+    WS_TRY(change_one(&l, root, &rename));
+    to = member(root, "launches");
+    old = member(old, "launches");
+    if (!to || !old)
+        return ws__fail(s->ctx, WS_EINVAL, "kernels without launches");
+    for (launch = to->first; launch; launch = launch->next)
+        WS_TRY(add_condition(&l, launch, "", when));
+    for (launch = old->first; launch; launch = next) {
+        next = launch->next;
+        rename_entry(launch, renamed, nrenamed);
+        WS_TRY(add_condition(&l, launch, "not ", when));
+        ws__tree_append(to, launch);
+    }
+    return add_kernel(&l, s, &s->kernel[with], root, text, out);
 }
 
 static bool is_deep(const struct ws__node *n)

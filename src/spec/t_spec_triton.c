@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "core/change.h"
 #include "spec/spec.h"
 
 #define FROM "tests/data/triton"
@@ -377,6 +378,65 @@ static void parts(void **state)
     assert_true(t_torture(body, NULL) > 10);
 }
 
+/* A kernel made from one has a text of its own and nothing compiled; until
+ * something is, the text is what it is. */
+static void varied(void **state)
+{
+    const struct ws__change change = {"launches[1].warps", "2"};
+    const struct ws__kernel *k;
+    size_t a, b, c;
+
+    (void)state;
+    assert_int_equal(load(false), 0);
+    assert_int_equal(ws__spec_reserve(spec, 3), 0);
+    assert_int_equal(ws__spec_vary(spec, 0, "a", &change, 1, "one", &a), 0);
+    assert_int_equal(ws__spec_vary(spec, 0, "b", &change, 1, "one", &b), 0);
+    assert_int_equal(ws__spec_vary(spec, 0, "c", &change, 1, "two", &c), 0);
+    k = spec->kernel;
+    assert_string_equal(k[a].triton_source, "one");
+    assert_int_equal(k[a].nready, 0);
+    assert_null(k[a].triton);
+    assert_string_equal(k[a].launch[1].warps->text, "2");
+    assert_true(ws__hash_eq(k[a].hash, k[b].hash));
+    assert_false(ws__hash_eq(k[a].hash, k[c].hash));
+    assert_true(k[0].nready > 0);
+}
+
+static void facts(void **state)
+{
+    static const char *const parts_of[] = {
+        "\"launches\": [{\"entry\": \"twice\", \"when\": \"STEPS == 1\", "
+        "\"constexprs\": {\"BLOCK\": \"BLOCK\", \"EVEN\": \"N % BLOCK == "
+        "0\"}, \"warps\": \"WARPS\", \"stages\": 1,",
+        "\"args\": [{\"float32\": \"half\"}, \"Y\", {\"int32\": \"N\", "
+        "\"divisible\": \"16 if N % 16 == 0 else 1\"}]",
+        "\"parameters\": {\"BLOCK\": [64, 96, 128], \"WARPS\": "
+        "{\"values\": [1, 2]}",
+        "\"scratch\": {\"half\": {\"bytes\": \"4 * N\"",
+        "\"axes\": {\"N\": {\"range\": [1, 1048576]}}",
+        "\"outputs\": {\"Y\": {\"shape\": [\"N\"], \"dtype\": "
+        "\"float32\"}}",
+    };
+    char *text;
+
+    (void)state;
+    edit("op.yaml", "align: 16", "align: 0x10");
+    assert_int_equal(load(true), 0);
+    assert_int_equal(ws__spec_facts(spec, 0, &text), 0);
+    for (size_t i = 0; i < WS_COUNT(parts_of); i++)
+        if (!strstr(text, parts_of[i]))
+            fail_msg("no %s in %s", parts_of[i], text);
+    assert_null(strstr(text, "0x10"));
+    assert_int_equal(ctx->err.code, 0);
+    ws__free(ctx, text);
+    /* Names of its own would be others than the op's. */
+    edit("twice.yaml", "op: ./op.yaml", "op: ./op.yaml\nnames: {IN: X}");
+    edit("twice.yaml", "args: [X, Y,", "args: [IN, Y,");
+    edit("twice.yaml", "args: [X, {", "args: [IN, {");
+    assert_int_equal(load(true), 0);
+    told(ws__spec_facts(spec, 0, &text), "names of its own");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +446,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(folder, setup, teardown),
         cmocka_unit_test_setup_teardown(errors, setup, teardown),
         cmocka_unit_test_setup_teardown(index_errors, setup, teardown),
+        cmocka_unit_test_setup_teardown(varied, setup, teardown),
+        cmocka_unit_test_setup_teardown(facts, setup, teardown),
         cmocka_unit_test(parts),
     };
 

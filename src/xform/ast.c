@@ -289,6 +289,37 @@ bool ws__ast_const(const struct ws__ast *t, int32_t i, int64_t *value)
            (*value >= 0 || !n->type.is_unsigned);
 }
 
+bool ws__ast_is_op(const struct ws__ast *t, int32_t i, int op)
+{
+    return i >= 0 && t->node[i].op == op &&
+           (t->node[i].kind == WS__AST_BINARY ||
+            t->node[i].kind == WS__AST_ASSIGN);
+}
+
+bool ws__ast_is_value(const struct ws__ast *t, int32_t i, int64_t v)
+{
+    int64_t c;
+
+    return i >= 0 && ws__ast_const(t, i, &c) && c == v;
+}
+
+bool ws__ast_is_zero(const struct ws__ast *t, int32_t i)
+{
+    const char *p;
+
+    i = ws__ast_bare(t, i);
+    while (ws__ast_is(t, i, WS__AST_CAST) && ws__ast_nchild(t, i) == 1)
+        i = ws__ast_bare(t, ws__ast_child(t, i, 0));
+    if (ws__ast_is_value(t, i, 0))
+        return true;
+    if (!ws__ast_is(t, i, WS__AST_FLOAT) || t->node[i].macro)
+        return false;
+    p = t->text + t->node[i].begin;
+    p += strspn(p, "0.");
+    return p > t->text + t->node[i].begin &&
+           (p == t->text + t->node[i].end || strchr("fFlLeEhH", *p));
+}
+
 bool ws__ast_same(const struct ws__ast *t, int32_t a, int32_t b)
 {
     const struct ws__ast_node *x, *y;

@@ -164,6 +164,12 @@ bool ws__ast_changes(const struct ws__ast *t, int32_t root, int32_t decl);
 bool ws__ast_is_changed_at(const struct ws__ast *t, int32_t use, int32_t root);
 /* Constants: literals, parameters' values, arithmetic on them. */
 bool ws__ast_const(const struct ws__ast *t, int32_t i, int64_t *value);
+/* Is it the binary operation or the assignment `op`? */
+bool ws__ast_is_op(const struct ws__ast *t, int32_t i, int op);
+/* Is it the constant v? */
+bool ws__ast_is_value(const struct ws__ast *t, int32_t i, int64_t v);
+/* Is it 0, an integer or a float, perhaps cast? */
+bool ws__ast_is_zero(const struct ws__ast *t, int32_t i);
 /* Same meaning: equal trees over equal declarations (no calls, no changes). */
 bool ws__ast_same(const struct ws__ast *t, int32_t a, int32_t b);
 

@@ -403,17 +403,28 @@ static bool is_settled(const struct ws__ast *t, const struct ws__loop *l,
     return true;
 }
 
-/* Has each turn elements of its own? */
-static bool own_elements(const struct ws__ast *t, const struct ws__loop *l,
-                         const struct ws__reach *a, const struct ws__reach *b)
+/* Is it one number, which is not 0: a constant, lengths, a product of them? */
+static bool is_step(const struct ws__xform_in *in, const struct ws__affine *a)
 {
+    for (int s = 0; a->n == 1 && s < a->term[0].n; s++)
+        if (a->term[0].sym[s] < 0 ||
+            !ws__xform_is_positive(in, a->term[0].sym[s]))
+            return false;
+    return a->n == 1;
+}
+
+/* Has each turn elements of its own? */
+static bool own_elements(const struct ws__xform_in *in,
+                         const struct ws__loop *l, const struct ws__reach *a,
+                         const struct ws__reach *b)
+{
+    const struct ws__ast *t = in->ast;
     struct ws__affine part;
 
     return a->affine && b->affine && a->pointer == b->pointer &&
            !ws__ast_below(t, a->pointer, l->f.loop) &&
            ws__affine_same(&a->at, &b->at) && is_settled(t, l, &a->at) &&
-           ws__affine_part(&a->at, l->f.var, &part) && part.n == 1 &&
-           !part.term[0].n;
+           ws__affine_part(&a->at, l->f.var, &part) && is_step(in, &part);
 }
 
 /* What is written in memory: elements of the turn, or a reduction in one that
@@ -438,7 +449,7 @@ static int writes(const struct ws__xform_in *in, struct ws__loop *out)
                           r[i].pointer);
         for (size_t k = 0; k < n; k++)
             if (r[k].root == r[i].root || r[k].root < 0)
-                own = own && own_elements(t, out, &r[i], &r[k]);
+                own = own && own_elements(in, out, &r[i], &r[k]);
         if (own)
             continue;
         if (!r[i].affine || ws__affine_uses(&r[i].at, out->f.var) ||

@@ -248,6 +248,30 @@ bool ws__xform_aligned(const struct ws__xform_in *in, int32_t param,
     return true;
 }
 
+bool ws__xform_is_positive(const struct ws__xform_in *in, int32_t param)
+{
+    const struct ws__op *op = in->kernel->op;
+    struct ws__xform_in l = *in;
+
+    if (in->ast->node[param].kind != WS__AST_PARAM ||
+        ws__ast_changes(in->ast, in->func, param))
+        return false;
+    for (l.launch = ws__xform_next_launch(in, 0);
+         l.launch < in->kernel->nlaunch;
+         l.launch = ws__xform_next_launch(in, l.launch + 1)) {
+        const struct ws__arg *a = ws__xform_arg(&l, param);
+        bool good = false;
+
+        for (size_t k = 0; a && a->kind == WS__ARG_VALUE && k < op->naxis; k++)
+            good = good ||
+                   (op->axis[k].kind == WS__AXIS_VAR && op->axis[k].lo >= 1 &&
+                    !strcmp(op->axis[k].name, a->expr->text));
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
 #define MAX_CALLS 6 /* deep */
 
 /* Has a function effects on nothing but variables of its own? */

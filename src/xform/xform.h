@@ -212,6 +212,9 @@ bool ws__xform_is_alone(const struct ws__xform_in *in, int32_t param);
 /* Does the op say that the array begins at a multiple of so many bytes? */
 bool ws__xform_aligned(const struct ws__xform_in *in, int32_t param,
                        size_t bytes);
+/* Does every launch give the parameter an axis of which the op says that it is
+ * 1 at least, and is it kept? */
+bool ws__xform_is_positive(const struct ws__xform_in *in, int32_t param);
 /* Are all calls below root pure, or of functions in the file that change only
  * what is theirs? depth: 0. */
 bool ws__xform_calls_known(const struct ws__ast *t, int32_t root, int depth);

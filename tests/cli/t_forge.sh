@@ -32,7 +32,7 @@ check "and runs nothing" test ! -e "$spec/.wavesmith"
 expect "explain as JSON" 0 "$ws" forge "$spec" --kernel gemm_naive_cuda --explain --json
 check "has the moves" json 'any(m["move"] == "swap_axes" and m["refused"] is None for m in moves)'
 expect "a kernel of macros" 2 "$ws" forge gemm --explain
-check "is refused" err_has "only CUDA C and OpenCL C"
+check "is refused" err_has "only CUDA C, OpenCL C and Triton"
 expect "a kernel that is none" 2 "$ws" forge "$spec" --kernel nobody --explain
 printf '__kernel void row_sum(__global const float *x, __global float *y, int m, int n)\n{\n    y[0] = nothing;\n}\n' >"$tmp/row_sum/kernels/row_sum.cl"
 expect "a source that clang does not understand" 2 "$ws" forge "$tmp/row_sum" --kernel row_sum_opencl --explain
@@ -67,6 +67,7 @@ check "on every workload" json 'all(w["lo"] > 1 for w in p["workloads"])'
 check "by moves that it names" json 'any(m["part"] and m["end"] == "kept" and m["trial"] for m in moves)'
 check "what was answered is not asked again" json "p['trials'] >= 8"
 cp "$tmp/out" "$tmp/first"
+expect "ceilings that nobody knew when it began" 0 "$ws" roof --quick
 expect "once more: all is on record" 0 "${forge[@]}" --budget 14 --json
 check "and ends alike" python3 -c 'import json, sys
 a, b = (json.load(open(f)) for f in sys.argv[1:])

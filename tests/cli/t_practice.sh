@@ -7,7 +7,6 @@
 . tests/tap.sh
 . tests/practice.sh
 fake=${WS_BUILD:-build/gcc}/tests/fakecuda
-[ -z "${SAN:-}" ] || skip_all "nothing here that a sanitizer sees: kernels are judged"
 
 # check_twin WHY: in OpenCL C, since WHY speaks against CUDA C.
 check_twin() {

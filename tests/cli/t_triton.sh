@@ -48,6 +48,8 @@ check "and how to name another Python" err_has "WAVESMITH_PYTHON"
 check "no folder is left" [ ! -e "$t/twice.triton/sm_90" ]
 WAVESMITH_PYTHON=$t/python expect "no target" 3 "$ws" compile "$k" --trust-python --target gfx942
 check "is told one" err_has "is no target: write sm_90"
+expect "no config" 2 "$ws" compile "$k" --trust-python --config NOBODY=1
+check "is told" err_has "NOBODY"
 expect "a path for a target" 2 "$ws" compile "$k" --trust-python --target ../../out
 check "is none" err_has "'../../out' is no target"
 check "and no folder is made" [ -z "$(ls -A "$t/twice.triton")" ] && [ ! -e "$t/out" ]

@@ -5,7 +5,6 @@
 # device. Those in CUDA C compile in tests/conformance/t_xform.c. An argument: only cases like it.
 . tests/tap.sh
 have_opencl || skip_all "no OpenCL device"
-[ -z "${SAN:-}" ] || skip_all "nothing here that a sanitizer sees: kernels are judged"
 mkdir -p "$tmp/data"
 cp -r tests/data/xform tests/data/xform_ops "$tmp/data/"
 

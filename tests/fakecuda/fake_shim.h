@@ -193,6 +193,19 @@ static inline T __shfl_sync(unsigned, T v, int from, int width = 32)
     return fake_exchange(v, fake_lane() / width * width + from % width);
 }
 
+static inline unsigned __ballot_sync(unsigned, int predicate)
+{
+    unsigned all = 0;
+
+    for (int lane = 0; lane < 32; lane++)
+        all |= (unsigned)(fake_exchange(predicate, lane) != 0) << lane;
+    return all;
+}
+static inline int __clz(int v)
+{
+    return v ? __builtin_clz((unsigned)v) : 32;
+}
+
 template <class T> static inline T atomicAdd(T *p, T v)
 {
     T old = *p;

@@ -10,6 +10,12 @@ mkdir -p "$out"
 export WAVESMITH_WORKER=$PWD/$build/wavesmith-worker WAVESMITH_SHARE=$PWD
 export WAVESMITH_CACHE=${WAVESMITH_CACHE:-/tmp/ws-cache}
 ws=$build/wavesmith
+# 'make portable-clang' made it, for machines without one.
+if [ -e "$build/clang.tar.xz" ] && ! ldconfig -p | grep -q libclang-19; then
+    clang=/tmp/ws-clang
+    [ -d $clang ] || { mkdir $clang.tmp && tar -xJf "$build/clang.tar.xz" -C $clang.tmp && mv $clang.tmp $clang; }
+    export LD_LIBRARY_PATH=$clang${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+fi
 bad=0
 steps=$out/steps-$(basename "$0" .sh).txt
 : >"$steps"

@@ -67,6 +67,13 @@ source_is <<<"${head}socket.socket()
 $kernels"
 expect "a socket" 3 compile
 check "is denied" err_has "PermissionError"
+# A forge compiles what it tries; the fake driver takes no image of a real compiler.
+fake=${WS_BUILD:-build/gcc}/tests/fakecuda
+if [ -e "$fake/libcuda.so.1" ]; then
+    cp -r tests/data/triton-forge "$t/forge"
+    expect "a forge" 1 env LD_LIBRARY_PATH="$fake" "$ws" forge "$t/forge" --device cuda:0 --trust-python --budget 2
+    check "compiles, and the driver sees it" out_has "cannot load the kernel: CUDA_ERROR_INVALID_IMAGE"
+fi
 mkdir "$t/mine"
 source_is <<<"${head}open('$t/mine/x', 'w')
 $kernels"

@@ -111,6 +111,8 @@ def declared(helper):
         unknown = [d["fact"] for d in r["deltas"] if f'"{d["fact"]}"' not in facts]
         ok(f"{r['name']}: deltas are of facts", not unknown and r["deltas"], str(unknown))
         ok(f"{r['name']}: says what and when", r["about"] and r["holds"])
+        fastest = 1 / min(d["low"] for d in r["deltas"] if d["fact"] == "time")
+        ok(f"{r['name']}: a gain that its time allows", 1 < r["gain"] <= fastest)
         ranges = [d for d in r["deltas"] if not 0 <= d["low"] <= d["high"]]
         ok(f"{r['name']}: factors are a range", not ranges, str(ranges))
         for name, a in r["args"].items():

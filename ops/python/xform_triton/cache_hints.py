@@ -12,6 +12,7 @@ class CacheHints(Rule):
     holds = ["no hint stands there already", "results cannot change"]
     args = {"keep": {"values": [True, False], "default": True,
                      "about": "whether data that is read again asks to stay"}}
+    gain = 1.03
     deltas = [("l2_hit", 1.0, 1.3), ("waste", 0.7, 1.0), ("time", 0.85, 1.03)]
 
     def sites(self, kernel):

@@ -16,6 +16,7 @@ class ConstantAxis(Rule):
              "the function never assigns it and asks it for nothing but its value"]
     unproven = ["each value is compiled by itself: shapes to come need "
                 "'wavesmith compile' again"]
+    gain = 1.15
     deltas = [("waste", 0.5, 1.0), ("time", 0.5, 1.05)]
     gates = ["shapes"]
 

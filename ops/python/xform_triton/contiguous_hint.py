@@ -13,6 +13,7 @@ class ContiguousHint(Rule):
                 "narrow_mma"]
     holds = ["the index is (place * BLOCK + tl.arange(0, BLOCK)) % M",
              "a constraint allows only shapes that BLOCK divides, where nothing wraps"]
+    gain = 1.2
     deltas = [("load_sectors", 0.25, 1.0), ("lg_throttle", 0.2, 1.0),
               ("time", 0.6, 1.0)]
     gates = RAGGED

@@ -30,6 +30,7 @@ class DivisibleArgs(Rule):
                 "mostly_dram"]
     holds = ["the argument is a whole number that an address or a mask depends on",
              "the promise is made for shapes that keep it alone"]
+    gain = 1.2
     deltas = [("lg_throttle", 0.25, 1.0), ("time", 0.6, 1.01)]
     gates = RAGGED
 

@@ -14,6 +14,7 @@ class DotPrecision(Rule):
     unproven = ["whether the op's tolerance bears the precision"]
     args = {"precision": {"values": ["tf32x3", "tf32"], "default": "tf32x3",
                           "about": "input_precision of tl.dot"}}
+    gain = 3.0
     deltas = [("fma_busy", 0.0, 0.5), ("time", 0.1, 0.8)]
     gates = ["values"]
     rounding = True

@@ -197,6 +197,7 @@ class EvenMask(Rule):
     holds = ["every comparison of a mask is of a block's index and its bound",
              "the grid or the loop goes through ceil_div(bound, block) blocks",
              "the constant is true only where the block divides the bound"]
+    gain = 1.1
     deltas = [("lg_throttle", 0.3, 1.0), ("time", 0.75, 1.02)]
     gates = RAGGED
 

@@ -30,6 +30,7 @@ class GroupOrder(Rule):
     holds = ["some loads depend on the tile's row alone, some on its column alone",
              "each place in the grid is read once and given a name",
              "the grid is what the new order numbers"]
+    gain = 1.1
     deltas = [("l2_hit", 1.0, 1.6), ("waste", 0.4, 1.0), ("time", 0.7, 1.02)]
     args = {"default": {"values": [1, 2, 4, 8, 16], "default": 8,
                         "about": "rows of a group that the parameter begins with"}}

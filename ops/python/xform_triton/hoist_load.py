@@ -13,6 +13,7 @@ class HoistLoad(Rule):
              "the name is assigned nowhere else"]
     unproven = ["where the loop would run no step, the load is made all the same",
                 "two arguments of one launch do not overlap"]
+    gain = 1.1
     deltas = [("l1_hit", 0.5, 1.0), ("time", 0.7, 1.02)]
     gates = ["shapes"]
 

@@ -20,6 +20,7 @@ class LateReduce(Rule):
     symptoms = ["wait_barrier", "wait_shared", "wait_fixed", "wait_mio", "wait_memory"]
     holds = ["the loop reads the sum for nothing but adding to it",
              "the block's shape is known, and it is of floating point"]
+    gain = 1.3
     deltas = [("barrier", 0.0, 0.6), ("short_scoreboard", 0.1, 1.0),
               ("time", 0.5, 1.05)]
     gates = ["values"]

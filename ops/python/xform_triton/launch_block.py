@@ -20,6 +20,7 @@ class LaunchBlock(Rule):
              "where one block must hold an axis, a constraint says so"]
     args = {"times": {"values": ["1/4", "1/2", "1", "2", "4", "8"], "default": "1",
                       "about": "what the parameter begins with, by what it was"}}
+    gain = 1.3
     deltas = [("waves", 0.25, 4.0), ("time", 0.4, 1.0)]
     gates = ["shapes"]
 

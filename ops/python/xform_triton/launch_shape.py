@@ -29,6 +29,7 @@ class LaunchShape(Rule):
              "where one block must hold an axis, a constraint says so"]
     args = {"shape": {"values": ["small", "medium", "large"], "default": "medium",
                       "about": "what the parameters begin with"}}
+    gain = 2.0
     deltas = [("waves", 0.1, 4.0), ("time", 0.2, 1.0)]
     gates = ["shapes"]
 

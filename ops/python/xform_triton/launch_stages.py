@@ -18,6 +18,7 @@ class LaunchStages(Rule):
              "a loop of the kernel loads what tl.dot multiplies"]
     args = {"default": {"values": [0, 1, 2, 3, 4, 5], "default": 0,
                         "about": "what the parameter begins with; 0: what it was"}}
+    gain = 1.2
     deltas = [("long_scoreboard", 0.3, 1.0), ("occupancy", 0.5, 1.0),
               ("time", 0.5, 1.0)]
 

@@ -37,6 +37,7 @@ class LaunchWarps(Rule):
     holds = ["the launch has one fixed number of warps"]
     args = {"default": {"values": [0, 1, 2, 4, 8, 16], "default": 0,
                         "about": "what the parameter begins with; 0: what it was"}}
+    gain = 1.15
     deltas = [("occupancy", 0.5, 2.0), ("barrier", 0.2, 1.5), ("time", 0.6, 1.0)]
 
     def sites(self, kernel):

@@ -26,6 +26,7 @@ class LoopStages(Rule):
     unproven = ["two arguments of one launch do not overlap"]
     args = {"default": {"values": [1, 2, 3, 4], "default": 3,
                         "about": "stages that the parameter begins with"}}
+    gain = 1.1
     deltas = [("long_scoreboard", 0.4, 1.0), ("time", 0.7, 1.05)]
     gates = SANITIZED
 

@@ -20,6 +20,7 @@ class OnePassVariance(Rule):
     holds = ["both loops go over the same range, from 0 by blocks, and load the same",
              "the mean is the sum over the length and used for the differences",
              "lanes behind the end count for nothing"]
+    gain = 1.2
     deltas = [("waste", 0.5, 0.8), ("time", 0.55, 1.05)]
     gates = ["values", "shapes"]
     rounding = True

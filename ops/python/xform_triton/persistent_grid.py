@@ -49,6 +49,7 @@ class PersistentGrid(Rule):
              "an earlier tile leaves behind", "no early return"]
     args = {"default": {"values": [1, 2, 4, 8, 16], "default": 4,
                         "about": "programs a unit that the parameter begins with"}}
+    gain = 1.05
     deltas = [("tail_loss", 0.0, 1.0), ("time", 0.8, 1.1)]
     gates = RAGGED + SANITIZED
 

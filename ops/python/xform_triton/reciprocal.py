@@ -10,6 +10,7 @@ class Reciprocal(Rule):
     symptoms = ["wait_fixed", "wait_units", "fma", "special", "wait_shared"]
     holds = ["the divisor is a number of floating point that the loop does not change"]
     unproven = ["its reciprocal is no infinity: it is not a denormal number"]
+    gain = 1.05
     deltas = [("fma_busy", 0.5, 1.0), ("time", 0.8, 1.02)]
     gates = ["values"]
     rounding = True

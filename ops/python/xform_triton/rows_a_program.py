@@ -16,6 +16,7 @@ class RowsAProgram(Rule):
              "nothing that an earlier row leaves behind"]
     args = {"default": {"values": [1, 2, 4, 8], "default": 2,
                         "about": "rows that the parameter begins with"}}
+    gain = 1.1
     deltas = [("waves", 0.12, 1.0), ("time", 0.7, 1.15)]
     gates = RAGGED
 

@@ -34,6 +34,7 @@ class Rule:
     holds = []  # what must hold, and is checked
     unproven = []  # what cannot be proven here, and is left to the verdict
     args = {}  # name: {"values": [...], "default": ..., "about": ...}
+    gain = 1.0  # factor of the speed to be expected, knowing nothing
     deltas = []  # (fact, lowest factor, highest factor)
     gates = []  # gates that a result must pass, beside the plain verdict
     rounding = False  # results may differ by rounding
@@ -42,6 +43,7 @@ class Rule:
         return {
             "name": self.name, "about": self.about, "symptoms": self.symptoms,
             "holds": self.holds, "unproven": self.unproven, "args": self.args,
+            "gain": self.gain,
             "deltas": [{"fact": f, "low": a, "high": b} for f, a, b in self.deltas],
             "gates": self.gates, "rounding": self.rounding,
         }

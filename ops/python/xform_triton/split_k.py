@@ -80,6 +80,7 @@ class SplitK(Rule):
     unproven = ["the store's addresses lie within the output"]
     args = {"default": {"values": [1, 2, 4, 8, 16], "default": 4,
                         "about": "parts that the parameter begins with"}}
+    gain = 1.5
     deltas = [("waves", 2.0, 16.0), ("time", 0.3, 1.1)]
     gates = RAGGED + SANITIZED
     rounding = True

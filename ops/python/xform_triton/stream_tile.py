@@ -47,6 +47,7 @@ class StreamTile(Rule):
              "every load along the axis is masked by its end"]
     args = {"default": {"values": [32, 64, 128, 256, 512], "default": 128,
                         "about": "elements a step that the parameter begins with"}}
+    gain = 2.0
     deltas = [("spill_bytes", 0.0, 1.0), ("occupancy", 1.0, 4.0), ("time", 0.3, 1.1)]
     gates = RAGGED + ["values"]
     rounding = True

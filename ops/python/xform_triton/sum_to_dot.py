@@ -28,6 +28,7 @@ class SumToDot(Rule):
     unproven = ["whether the op's tolerance bears the precision"]
     args = {"precision": {"values": ["ieee", "tf32x3", "tf32"], "default": "tf32x3",
                           "about": "of operands in float32"}}
+    gain = 4.0
     deltas = [("tensor_busy", 1.0, 100.0), ("spill_bytes", 0.0, 1.0),
               ("time", 0.05, 0.8)]
     gates = ["values"]

@@ -197,30 +197,58 @@ static void inherit(const struct ws__forging *s, const struct ws__forge_base *b,
     }
 }
 
-/* Other values of the parameters that the move brought, one after the other:
- * the best of a short look becomes the candidate. */
+/* The best value of a parameter in short looks at all of them becomes the
+ * candidate's. */
+static int settle_value(struct ws__forging *s, struct ws__candidate *c,
+                        size_t at, double *ns)
+{
+    const struct ws__param *p = &s->f->kernel[c->kernel].param[at];
+    struct ws__candidate *other =
+        ws__alloc(s->f->ctx, p->nvalue, sizeof(*other));
+    size_t n = 0;
+    int rc;
+
+    if (!other)
+        return WS_ENOMEM;
+    for (size_t v = 0; v < p->nvalue; v++)
+        if (v != c->config.at[at]) {
+            other[n] = *c;
+            other[n++].config.at[at] = (uint16_t)v;
+        }
+    rc = ws__forge_looks(s, other, n);
+    for (size_t i = 0; i < n && rc >= 0; i++) {
+        double got;
+
+        rc = ws__forge_look(s, &other[i], &got);
+        if (rc >= 0 && got > 0 && got < *ns) {
+            *ns = got;
+            *c = other[i];
+        }
+    }
+    ws__free(s->f->ctx, other);
+    return rc;
+}
+
+static bool same_values(const struct ws__param *a, const struct ws__param *b)
+{
+    bool same = a->nvalue == b->nvalue;
+
+    for (size_t v = 0; same && v < a->nvalue; v++)
+        same = ws__value_eq(&a->value[v], &b->value[v]);
+    return same;
+}
+
+/* The parameters that the move brought, or gave other values, one after the
+ * other. */
 static int settle_values(struct ws__forging *s, const struct ws__forge_base *b,
                          struct ws__candidate *c, double *ns)
 {
     const struct ws__kernel *k = &s->f->kernel[c->kernel];
+    const struct ws__kernel *old = &s->f->kernel[b->c.kernel];
 
-    for (size_t p = b->c.config.n; p < k->nparam; p++) {
-        uint16_t dflt = c->config.at[p];
-
-        for (size_t v = 0; v < k->param[p].nvalue; v++) {
-            struct ws__candidate other = *c;
-            double got;
-
-            if (v == dflt)
-                continue;
-            other.config.at[p] = (uint16_t)v;
-            WS_TRY(ws__forge_look(s, &other, &got));
-            if (got > 0 && got < *ns) {
-                *ns = got;
-                *c = other;
-            }
-        }
-    }
+    for (size_t p = 0; p < k->nparam; p++)
+        if (p >= b->c.config.n || !same_values(&k->param[p], &old->param[p]))
+            WS_TRY(settle_value(s, c, p, ns));
     return 0;
 }
 
@@ -263,6 +291,7 @@ static int decide(struct ws__forging *s, struct ws__forge_step *x,
         return 0;
     if (race.loses) {
         x->end = WS__FORGE_PREPARES;
+        x->uneven = true;
         return say(s->f->ctx, &x->why, "a workload loses");
     }
     return ws__forge_prove(s, c, WS__WANT_PROOF | x->move.want, x);
@@ -277,6 +306,66 @@ static int keep(struct ws__forging *s, struct ws__forge_step *x,
     s->out->best = *c;
     s->out->best_step = s->base.step;
     return open_base(s, &s->base, &s->last);
+}
+
+/* Compares what is right; `looked`: its time in a short look. */
+static int compete(struct ws__forging *s, struct ws__forge_step *x,
+                   const struct ws__candidate *c, double looked)
+{
+    x->config = c->config;
+    if (looked * PREPARES <= s->base.ns)
+        return decide(s, x, c);
+    x->end = WS__FORGE_BACK; /* not even near: no pairs */
+    return 0;
+}
+
+static int lost_somewhere(struct ws__forging *s, struct ws__forge_step *x,
+                          const char *no_guard)
+{
+    char why[600];
+
+    snprintf(why, sizeof(why), "a workload loses, and there is no guard: %s",
+             no_guard);
+    return say(s->f->ctx, &x->why, why);
+}
+
+/* The last step is faster on the whole and loses somewhere: it may be kept with
+ * a guard that leaves those shapes to the best. */
+static int try_guard(struct ws__forging *s, const struct ws__candidate *with)
+{
+    static const char *const none[] = {NULL};
+    const struct ws__forge_base of = {.c = *with,
+                                      .step = (int32_t)s->out->nstep - 1,
+                                      .diagnosed = s->base.diagnosed,
+                                      .diagnosis = s->base.diagnosis};
+    struct ws__forge_move m = {.name = "guard", .finding = none};
+    struct ws__forge_event e = {.kind = WS__FORGE_TRY};
+    struct ws__candidate c = *with;
+    struct ws__forge_step *x;
+    char why[512] = "";
+    double ns;
+    int rc;
+
+    m.want = s->out->step[of.step].move.want;
+    m.rounding = s->out->step[of.step].move.rounding;
+    e.expected = m.gain = s->out->step[of.step].ratio.value;
+    rc = s->f->shop.guard(s->f->shop.self, with, &s->base.c, s->row, &c.kernel,
+                          &m.words, why);
+    if (rc == 0)
+        return lost_somewhere(s, &s->out->step[of.step], why);
+    WS_TRY(rc);
+    x = new_step(s, &of, &m, m.gain);
+    if (!x)
+        return WS_ENOMEM;
+    x->kernel = c.kernel;
+    e.move = &x->move;
+    tell(s, &e);
+    WS_TRY(ws__forge_try(s, &c, x, &ns));
+    x->config = c.config;
+    if (x->verdict == WS__V_OK && x->end != WS__FORGE_SAME)
+        WS_TRY(compete(s, x, &c, ns));
+    end_round(s, x);
+    return x->end == WS__FORGE_KEPT ? keep(s, x, &c) : 0;
 }
 
 static int try_move(struct ws__forging *s, struct ws__forge_base *b, size_t at,
@@ -310,16 +399,12 @@ static int try_move(struct ws__forging *s, struct ws__forge_base *b, size_t at,
     WS_TRY(ws__forge_try(s, &c, x, &ns));
     if (x->verdict == WS__V_OK && x->end != WS__FORGE_SAME) {
         WS_TRY(settle_values(s, b, &c, &ns));
-        x->config = c.config;
-        if (ns * PREPARES > s->base.ns) /* not even near: no pairs */
-            x->end = WS__FORGE_BACK;
-        else
-            WS_TRY(decide(s, x, &c));
+        WS_TRY(compete(s, x, &c, ns));
     }
     end_round(s, x);
     if (x->end == WS__FORGE_KEPT)
         return keep(s, x, &c);
-    return 0;
+    return x->uneven && s->f->shop.guard ? try_guard(s, &c) : 0;
 }
 
 /* A kernel that prepares, fewer than DEPTH moves from the best, whose moves

@@ -18,6 +18,7 @@
 struct ws__forge_move {
     const char *name;           /* of the transformation */
     const char *words;          /* what, where */
+    const char *needs;          /* what must hold for it; NULL: nothing */
     const char *refused;        /* why not; NULL: it may be done */
     const char *trust;          /* left to the verdict; NULL: nothing */
     const char *const *finding; /* keys of rules that suggest it, NULL ends */
@@ -26,6 +27,12 @@ struct ws__forge_move {
     bool rounding;
     bool asks;   /* somebody is asked: one failure says nothing of the next */
     size_t site; /* the workshop's */
+};
+
+/* A workload, in a comparison of two kernels. */
+struct ws__forge_row {
+    double original_ns, best_ns;
+    struct ws__ratio speedup; /* 1 1 1: the original stays */
 };
 
 struct ws__forge_step;
@@ -38,6 +45,14 @@ struct ws__forge_shop {
      * the old one first; 0: it cannot be, and why. */
     int (*make)(void *self, uint32_t kernel, const struct ws__forge_move *m,
                 uint32_t *out, char why[512]);
+    /* 1: kernel *out is `with` on shapes like the workloads on which it wins
+     * (one row each), and `without` elsewhere, both with the config of `with`;
+     * words: which shapes, as long as the workshop. 0: it cannot be, and why.
+     * NULL: nobody makes such. */
+    int (*guard)(void *self, const struct ws__candidate *with,
+                 const struct ws__candidate *without,
+                 const struct ws__forge_row *row, uint32_t *out,
+                 const char **words, char why[512]);
     /* 1: what holds the candidate of an ok trial back; 0: nobody knows. *gap:
      * time over the floor, 0 if unknown. */
     int (*diagnose)(void *self, const struct ws__trial *t,
@@ -124,12 +139,8 @@ struct ws__forge_step {
     struct ws__ratio ratio;
     enum ws__verdict verdict;
     char *why;
+    bool uneven;       /* faster on the whole, slower on a workload */
     uint64_t trial[2]; /* the last pair; 0: none */
-};
-
-struct ws__forge_row { /* a workload, at the end */
-    double original_ns, best_ns;
-    struct ws__ratio speedup; /* 1 1 1: the original stays */
 };
 
 struct ws__forge_outcome {

@@ -136,6 +136,36 @@ static int ask(struct ws__forging *s, struct ws__question *q,
                                   q->pair ? 2 : 1);
 }
 
+/* These will be asked next, in this order: they can be built, and their inputs
+ * and reference results made, while the device works. */
+static int announce(struct ws__forging *s, const struct ws__question *q,
+                    size_t n)
+{
+    const struct ws__evaluator *ev = &s->f->ev;
+
+    if (n < 2 || !ev->ops->prefetch || s->told < s->nanswer)
+        return 0;
+    return ev->ops->prefetch(ev->self, q, n);
+}
+
+/* The same question of every workload. */
+static int announce_all(struct ws__forging *s, const struct ws__question *q)
+{
+    size_t n = s->f->nworkload;
+    struct ws__question *all = ws__alloc(s->f->ctx, n, sizeof(*all));
+    int rc;
+
+    if (!all)
+        return WS_ENOMEM;
+    for (size_t w = 0; w < n; w++) {
+        all[w] = *q;
+        all[w].workload = (uint32_t)w;
+    }
+    rc = announce(s, all, n);
+    ws__free(s->f->ctx, all);
+    return rc;
+}
+
 static void clear(struct ws__forging *s, struct ws__trial t[2])
 {
     ws__trial_clear(s->f->ctx, &t[0]);
@@ -196,6 +226,7 @@ int ws__forge_first(struct ws__forging *s)
     struct ws__forge_outcome *o = s->out;
 
     o->verdict = WS__V_OK;
+    WS_TRY(announce_all(s, &q));
     for (size_t w = 0; w < s->f->nworkload && o->verdict == WS__V_OK; w++) {
         struct ws__trial t[2] = {{0}};
         int rc;
@@ -221,10 +252,15 @@ int ws__forge_first(struct ws__forging *s)
     return 0;
 }
 
+static struct ws__question look_at(const struct ws__candidate *c)
+{
+    return (struct ws__question){.a = *c, .want = RIGHT, .effort = WS__SCREEN};
+}
+
 int ws__forge_try(struct ws__forging *s, const struct ws__candidate *c,
                   struct ws__forge_step *x, double *ns)
 {
-    struct ws__question q = {.a = *c, .want = RIGHT, .effort = WS__SCREEN};
+    struct ws__question q = look_at(c);
     struct ws__trial t[2] = {{0}};
     int rc = ask(s, &q, t), same = 0;
 
@@ -249,10 +285,25 @@ int ws__forge_try(struct ws__forging *s, const struct ws__candidate *c,
     return rc < 0 ? rc : 0;
 }
 
+int ws__forge_looks(struct ws__forging *s, const struct ws__candidate *c,
+                    size_t n)
+{
+    struct ws__question *q = ws__alloc(s->f->ctx, n, sizeof(*q));
+    int rc;
+
+    if (!q)
+        return WS_ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        q[i] = look_at(&c[i]);
+    rc = announce(s, q, n);
+    ws__free(s->f->ctx, q);
+    return rc;
+}
+
 int ws__forge_look(struct ws__forging *s, const struct ws__candidate *c,
                    double *ns)
 {
-    struct ws__question q = {.a = *c, .want = RIGHT, .effort = WS__SCREEN};
+    struct ws__question q = look_at(c);
     struct ws__trial t[2] = {{0}};
     int rc = ask(s, &q, t);
 
@@ -316,6 +367,7 @@ int ws__forge_compare(struct ws__forging *s, const struct ws__candidate *a,
         q.want |= WS__WANT_FRESH;
     memset(out, 0, sizeof(*out));
     out->verdict = WS__V_OK;
+    WS_TRY(announce_all(s, &q));
     for (size_t w = 0; w < s->f->nworkload && out->verdict == WS__V_OK; w++) {
         struct ws__trial t[2] = {{0}};
         int rc;

@@ -65,7 +65,10 @@ int ws__forge_first(struct ws__forging *s);
  * comes of it was tried before. */
 int ws__forge_try(struct ws__forging *s, const struct ws__candidate *c,
                   struct ws__forge_step *x, double *ns);
-/* A short look at the time on the first workload; 0: not right. */
+/* A short look at the time on the first workload; 0: not right. Looks: these
+ * come next. */
+int ws__forge_looks(struct ws__forging *s, const struct ws__candidate *c,
+                    size_t n);
 int ws__forge_look(struct ws__forging *s, const struct ws__candidate *c,
                    double *ns);
 int ws__forge_compare(struct ws__forging *s, const struct ws__candidate *a,

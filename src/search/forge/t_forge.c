@@ -27,8 +27,18 @@ static const struct ws__forge_move all[] = {
     {.name = "refused", .words = "g", .gain = 9, .refused = "it must not"},
     {.name = "cannot", .words = "h", .gain = 1.1, .finding = latency_finding},
     {.name = "uneven", .words = "i", .gain = 1.1, .finding = latency_finding},
+    {.name = "valued", .words = "j", .gain = 1.1, .finding = latency_finding},
 };
 #define NMOVE WS_COUNT(all)
+#define GUARD 20           /* the bit of a kernel that has one */
+#define VALUED (NMOVE - 1) /* brings a parameter; not listed by default */
+
+static struct ws__value values[] = {{.type = WS__INT, .u.i = 1},
+                                    {.type = WS__INT, .u.i = 2},
+                                    {.type = WS__INT, .u.i = 3}};
+static const struct ws__param brought = {.name = "U",
+                                         .value = values,
+                                         .nvalue = WS_COUNT(values)};
 
 struct world {
     struct ws__kernel *kernel;
@@ -36,6 +46,7 @@ struct world {
     bool half_made[MAX_KERNELS];
     uint32_t nkernel;
     struct ws__workload workload[2];
+    bool guards, no_guard;
     unsigned allowed; /* moves that are listed at all */
     double gap;       /* of the original; 0: nobody knows */
     uint64_t asked, stop_at;
@@ -48,6 +59,8 @@ struct world {
         size_t n;
     } * record;
     size_t nrecord, replayed;
+    struct ws__question soon[8]; /* announced and not asked yet */
+    size_t nsoon, foretold, in_vain;
     char *value[2]; /* of the journal, by key */
     struct ws__forge_event last;
     char order[4000]; /* names of moves as they are tried */
@@ -71,9 +84,17 @@ static double time_of(uint32_t kernel, uint32_t workload)
         t *= 1.4;
     if (has(kernel, 5))
         t = has(kernel, 4) ? t / 2 : t * 1.02;
-    if (has(kernel, 8))
-        t = workload ? t / 3 : t * 1.15;
+    if (has(kernel, 8)) /* a guard: where it loses it does not happen */
+        t = workload ? t / 3 : has(kernel, GUARD) ? t : t * 1.15;
     return t;
+}
+
+/* The parameter that some kernels have says how many times as fast they are. */
+static double speed_of(const struct ws__candidate *c)
+{
+    const struct ws__kernel *k = &w.kernel[c->kernel];
+
+    return k->nparam ? (double)k->param[0].value[c->config.at[0]].u.i : 1;
 }
 
 /* --- the evaluator -------------------------------------------------------- */
@@ -100,15 +121,41 @@ static int fill(const struct ws__candidate *c, const struct ws__question *q,
     if (!t->sample_ns)
         return WS_ENOMEM;
     for (size_t i = 0; i < SAMPLES; i++)
-        t->sample_ns[t->nsample++] = time_of(c->kernel, q->workload) * noise();
+        t->sample_ns[t->nsample++] =
+            time_of(c->kernel, q->workload) / speed_of(c) * noise();
     t->spent_ns = 1000;
     return 0;
+}
+
+static int prefetch(void *self, const struct ws__question *q, size_t n)
+{
+    (void)self;
+    assert_in_range(n, 2, WS_COUNT(w.soon));
+    memcpy(w.soon, q, n * sizeof(*q));
+    w.nsoon = n;
+    return 0;
+}
+
+static void was_announced(const struct ws__question *q)
+{
+    if (!w.nsoon)
+        return;
+    if (w.soon[0].workload == q->workload && w.soon[0].pair == q->pair &&
+        w.soon[0].effort == q->effort &&
+        ws__candidate_eq(&w.soon[0].a, &q->a)) {
+        w.foretold++;
+        memmove(w.soon, w.soon + 1, --w.nsoon * sizeof(*w.soon));
+    } else {
+        w.in_vain += w.nsoon;
+        w.nsoon = 0;
+    }
 }
 
 static int answer(void *self, const struct ws__question *q,
                   struct ws__trial *out)
 {
     (void)self;
+    was_announced(q);
     if (w.stop_at && ++w.asked >= w.stop_at)
         return ws__fail(w.ctx, WS_ECANCEL, "stopped");
     WS_TRY(fill(&q->a, q, &out[0]));
@@ -117,6 +164,7 @@ static int answer(void *self, const struct ws__question *q,
 
 static const struct ws__evaluator_ops evaluator = {.abi = 1,
                                                    .name = "arithmetic",
+                                                   .prefetch = prefetch,
                                                    .answer = answer,
                                                    .live = true};
 
@@ -235,7 +283,29 @@ static int make(void *self, uint32_t kernel, const struct ws__forge_move *m,
     }
     assert_true(w.nkernel < MAX_KERNELS);
     w.made[w.nkernel] = w.made[kernel] | 1u << m->site;
+    if (has(w.nkernel, VALUED)) {
+        w.kernel[w.nkernel].param[0] = brought;
+        w.kernel[w.nkernel].nparam = 1;
+    }
     *out = w.nkernel++;
+    return 1;
+}
+
+static int guard(void *self, const struct ws__candidate *with,
+                 const struct ws__candidate *without,
+                 const struct ws__forge_row *row, uint32_t *out,
+                 const char **words, char why[512])
+{
+    (void)self;
+    assert_true(row[0].speedup.hi < 1 && row[1].speedup.lo > 1);
+    assert_true(!has(without->kernel, 8) && has(with->kernel, 8));
+    if (w.no_guard) {
+        strcpy(why, "nothing separates them");
+        return 0;
+    }
+    w.made[w.nkernel] = w.made[with->kernel] | 1u << GUARD;
+    *out = w.nkernel++;
+    *words = "only where it wins";
     return 1;
 }
 
@@ -303,7 +373,9 @@ static int reset(void **state)
     memset(&w, 0, sizeof(w));
     w.kernel = k ? k : calloc(MAX_KERNELS, sizeof(*k));
     w.nkernel = 1;
-    w.allowed = (1u << NMOVE) - 1;
+    w.allowed = (1u << VALUED) - 1;
+    for (size_t i = 0; w.kernel && i < MAX_KERNELS; i++)
+        w.kernel[i].nparam = 0;
     return w.kernel ? 0 : -1;
 }
 
@@ -319,6 +391,7 @@ static int run(struct ws_ctx *ctx, const struct ws__forge_opts *opts,
                           .run = &key,
                           .shop = {.moves = moves,
                                    .make = make,
+                                   .guard = w.guards ? guard : NULL,
                                    .diagnose = diagnose,
                                    .recall = recall,
                                    .learn = learn}};
@@ -379,6 +452,51 @@ static void all_ends(void **state)
     ws__forge_clear(ctx, &o);
 }
 
+/* A parameter that a move brought is set to the best of its values; what is
+ * asked in a row is announced before. */
+static void values_are_settled(void **state)
+{
+    struct ws__forge_outcome o;
+
+    (void)state;
+    w.allowed = 1u << VALUED;
+    assert_int_equal(run(ctx, NULL, false, &o), 0);
+    assert_int_equal(o.best_step, 0);
+    assert_int_equal(o.best.config.at[0], 2);
+    assert_true(o.speedup.lo < 3 && o.speedup.hi > 3);
+    /* Two workloads of the original, two values, two pairs twice. */
+    assert_int_equal(w.foretold, 2 + 2 + 2 + 2);
+    assert_int_equal(w.in_vain + w.nsoon, 0);
+    ws__forge_clear(ctx, &o);
+}
+
+/* What wins on the whole and loses on a workload is kept under a guard. */
+static void guarded(void **state)
+{
+    struct ws__forge_outcome o;
+    const struct ws__forge_step *s;
+
+    (void)state;
+    w.guards = true;
+    w.allowed = 1u << 8;
+    assert_int_equal(run(ctx, NULL, false, &o), 0);
+    assert_string_equal(w.order, "uneven guard ");
+    assert_int_equal(step_of(&o, "uneven", 0)->end, WS__FORGE_PREPARES);
+    s = step_of(&o, "guard", 0);
+    assert_int_equal(s->end, WS__FORGE_KEPT);
+    assert_int_equal(s->before, 0); /* it has that move in it */
+    assert_string_equal(s->move.words, "only where it wins");
+    assert_int_equal(o.best_step, 1);
+    assert_true(o.speedup.lo < sqrt(3) && o.speedup.hi > sqrt(3));
+    ws__forge_clear(ctx, &o);
+    w.no_guard = true;
+    assert_int_equal(run(ctx, NULL, false, &o), 0);
+    assert_int_equal(o.best_step, -1);
+    assert_non_null(strstr(step_of(&o, "uneven", 0)->why,
+                           "no guard: nothing separates them"));
+    ws__forge_clear(ctx, &o);
+}
+
 static void without_pairs(void **state)
 {
     const struct ws__forge_opts opts = {.single = true};
@@ -414,6 +532,33 @@ static void nothing_to_gain(void **state)
     assert_int_equal(run(ctx, NULL, false, &o), 0);
     assert_int_equal(o.nstep, 1);
     assert_true(o.gap_after < 1.05 && o.gap_before > 1.5);
+    ws__forge_clear(ctx, &o);
+}
+
+/* A move that gives an old parameter more values: each is looked at. */
+static void values_of_old_parameters(void **state)
+{
+    static struct ws__value value[] = {
+        {.type = WS__INT, .u.i = 1},
+        {.type = WS__INT, .u.i = 2},
+        {.type = WS__INT, .u.i = 4},
+        {.type = WS__INT, .u.i = 3},
+    };
+    struct ws__forge_outcome o;
+
+    (void)state;
+    w.allowed = 1u << 4;
+    for (size_t i = 0; i < 2; i++) {
+        w.kernel[i].nparam = 1;
+        w.kernel[i].param[0] = (struct ws__param){.name = "BLOCK",
+                                                  .value = value,
+                                                  .nvalue = i ? 4 : 1};
+    }
+    assert_int_equal(run(ctx, NULL, false, &o), 0);
+    assert_int_equal(o.nstep, 1);
+    assert_int_equal(o.step[0].end, WS__FORGE_KEPT);
+    assert_int_equal(o.best.config.at[0], 2);
+    assert_true(fabs(o.speedup.value - 4) < .1);
     ws__forge_clear(ctx, &o);
 }
 
@@ -580,8 +725,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(all_ends, reset),
+        cmocka_unit_test_setup(values_are_settled, reset),
+        cmocka_unit_test_setup(guarded, reset),
         cmocka_unit_test_setup(without_pairs, reset),
         cmocka_unit_test_setup(nothing_to_gain, reset),
+        cmocka_unit_test_setup(values_of_old_parameters, reset),
         cmocka_unit_test_setup(original_is_wrong, reset),
         cmocka_unit_test_setup(budgets, reset),
         cmocka_unit_test_setup(order, reset),

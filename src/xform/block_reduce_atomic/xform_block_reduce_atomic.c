@@ -8,16 +8,11 @@
  * the end for this: a guard by which some leave becomes a condition around the
  * rest. Sums of floats are added in another order, as atomics did before.
  */
-#include <stdlib.h>
-
 #include "core/trial.h"
+#include "xform/adding.h"
 #include "xform/clang_api.h"
-#include "xform/pieces.h"
-#include "xform/xform.h"
 
 #include "base/banned.h"
-
-#define MAX_PIECES 16
 
 static const char *const findings[] = {"atomics", "wait_lg", "wait_memory",
                                        NULL};
@@ -25,25 +20,7 @@ static const struct ws__xform_delta deltas[] = {{"atomic_share", 0.01, 0.3},
                                                 {NULL, 0, 0}};
 static const char what[] = "add up in the block first";
 
-struct adding {
-    int32_t call, target, value; /* atomicAdd(target, value) */
-    int32_t guard;               /* if (...) return; or -1 */
-    const char *why;
-};
-
-static bool no(struct adding *a, const char *why)
-{
-    if (!a->why)
-        a->why = why;
-    return false;
-}
-
 /* --- where is added ------------------------------------------------------- */
-
-static bool is_word_of(const char *text, const char *word)
-{
-    return text && !strcmp(text, word);
-}
 
 /* Does a block as a whole see one value, from the beginning to the end? */
 static bool is_uniform(const struct ws__xform_in *in, int32_t root)
@@ -89,7 +66,7 @@ static bool reads_memory(const struct ws__ast *t, int32_t target)
     return n > (t->node[ws__ast_bare(t, target)].kind == WS__AST_UNARY);
 }
 
-static bool find_call(const struct ws__xform_in *in, struct adding *a)
+static bool find_call(const struct ws__xform_in *in, struct ws__adding *a)
 {
     const struct ws__ast *t = in->ast;
     int32_t end = ws__ast_after(t, in->body);
@@ -97,39 +74,16 @@ static bool find_call(const struct ws__xform_in *in, struct adding *a)
 
     a->call = -1;
     for (int32_t i = in->body; i < end; i++) {
-        const struct ws__ast_node *x = &t->node[i];
         int32_t target = ws__ast_child(t, i, 1);
 
-        if (x->kind != WS__AST_CALL || !is_word_of(x->name, "atomicAdd") ||
-            target < 0 || !is_uniform(in, target))
+        if (!ws__adding_is_call(t, i) || target < 0 || !is_uniform(in, target))
             continue;
         n++;
         a->call = i;
-        a->target = target;
-        a->value = ws__ast_child(t, i, 2);
     }
     return n == 1 ? true
-           : n    ? no(a, "threads add in more than one place")
+           : n    ? ws__adding_no(a, "threads add in more than one place")
                   : false;
-}
-
-static bool check_call(const struct ws__xform_in *in, struct adding *a)
-{
-    const struct ws__ast *t = in->ast;
-    enum ws__ast_kind up = t->node[t->node[a->call].parent].kind;
-    const struct ws__ast_type *type = &t->node[a->target].type;
-
-    if (t->node[a->call].macro && t->text[t->node[a->call].begin] != 'a')
-        return no(a, "a macro hides the atomic");
-    if (up != WS__AST_BLOCK && up != WS__AST_IF && up != WS__AST_FOR &&
-        up != WS__AST_WHILE)
-        return no(a, "what was there before is used");
-    if (type->width != 1 || (type->bits != 32 && type->bits != 64) ||
-        (type->class != WS__AT_INT && type->class != WS__AT_FLOAT))
-        return no(a, "what is added is no number of 32 or 64 bits");
-    if (reads_memory(t, a->target))
-        return no(a, "memory says where is added");
-    return true;
 }
 
 /* Variables that say where: not declared behind the guard, where the end cannot
@@ -158,92 +112,24 @@ static bool may_be_none(const struct ws__ast *t, int32_t target)
     return false;
 }
 
-/* --- who comes to the end ------------------------------------------------- */
-
-static bool is_return(const struct ws__ast *t, int32_t i)
+static bool check_place(const struct ws__xform_in *in, struct ws__adding *a)
 {
-    if (ws__ast_is(t, i, WS__AST_BLOCK) && ws__ast_nchild(t, i) == 1)
-        i = ws__ast_child(t, i, 0);
-    return ws__ast_is(t, i, WS__AST_RETURN);
-}
-
-/* One guard at most, in the function's own block. */
-static bool check_flow(const struct ws__xform_in *in, struct adding *a)
-{
-    const struct ws__ast *t = in->ast;
-    int32_t end = ws__ast_after(t, in->body);
-    int returns = 0;
-
-    a->guard = -1;
-    for (int32_t i = t->node[in->body].first; i >= 0; i = t->node[i].next)
-        if (t->node[i].kind == WS__AST_IF && ws__ast_nchild(t, i) == 2 &&
-            is_return(t, ws__ast_child(t, i, 1)) && a->guard < 0)
-            a->guard = i;
-    for (int32_t i = in->body; i < end; i++) {
-        const struct ws__ast_node *n = &t->node[i];
-
-        returns += n->kind == WS__AST_RETURN;
-        if (n->kind == WS__AST_JUMP)
-            return no(a, "there is a goto, a switch or assembly");
-        if (ws__ast_is_barrier(t, i) ||
-            (n->kind == WS__AST_CALL && n->name && strstr(n->name, "_sync")))
-            return no(a, "threads wait for each other already");
-    }
-    if (returns > (a->guard >= 0))
-        return no(a, "threads leave in more than one place");
-    if (a->guard >= 0 && a->call < a->guard)
-        return no(a, "threads leave behind the atomic");
-    if (a->guard >= 0 && names_later(t, a->target, a->guard))
-        return no(a, "where is added is declared behind a guard");
-    if (a->guard >= 0 && t->node[a->guard].macro &&
-        t->text[t->node[a->guard].begin] != 'i')
-        return no(a, "a macro hides where threads leave");
+    if (reads_memory(in->ast, a->target))
+        return ws__adding_no(a, "memory says where is added");
+    if (a->guard >= 0 && names_later(in->ast, a->target, a->guard))
+        return ws__adding_no(a, "where is added is declared behind a guard");
     return true;
 }
 
-static bool is_warps(int64_t n)
-{
-    return n >= 32 && n <= 1024 && !(n % 32);
-}
-
-/* Blocks of whole warps in one direction, whatever the parameter. */
-static bool check_block(const struct ws__xform_in *in, struct adding *a)
-{
-    const struct ws__kernel *k = in->kernel;
-
-    for (size_t i = 0; i < k->nlaunch; i++) {
-        const struct ws__launch *l = &k->launch[i];
-        const char *text = l->block[0] ? l->block[0]->text : "1";
-        bool ok = is_warps(atol(text));
-
-        if (strcmp(l->entry, k->launch[in->launch].entry))
-            continue;
-        for (size_t p = 0; p < k->nparam; p++) {
-            if (strcmp(k->param[p].name, text))
-                continue;
-            ok = true;
-            for (size_t v = 0; v < k->param[p].nvalue; v++)
-                ok = ok && k->param[p].value[v].type == WS__INT &&
-                     is_warps(k->param[p].value[v].u.i);
-        }
-        for (int d = 1; d < 3; d++)
-            ok = ok && (!l->block[d] || !strcmp(l->block[d]->text, "1"));
-        if (!ok)
-            return no(a, "a block is not a row of whole warps");
-    }
-    return true;
-}
-
-static bool look(const struct ws__xform_in *in, struct adding *a)
+static bool look(const struct ws__xform_in *in, struct ws__adding *a)
 {
     memset(a, 0, sizeof(*a));
-    return find_call(in, a) && check_call(in, a) && check_flow(in, a) &&
-           check_block(in, a);
+    return find_call(in, a) && ws__adding_check(in, a) && check_place(in, a);
 }
 
 static int find(const struct ws__xform_in *in, struct ws__sites *out)
 {
-    struct adding a;
+    struct ws__adding a;
     int rc = 0;
 
     if (!look(in, &a))
@@ -260,25 +146,16 @@ struct names {
     const char *added; /* NULL: the place is there whoever adds */
 };
 
-static int name_all(const struct ws__xform_in *in, const struct adding *a,
+static int name_all(const struct ws__xform_in *in, const struct ws__adding *a,
                     struct names *n)
 {
-    const struct ws__ast_type *t = &in->ast->node[a->target].type;
-
     n->mine = ws__xform_name(in, "mine");
     n->warps = ws__xform_name(in, "warp_sums");
     n->offset = ws__xform_name(in, "offset");
     n->added =
         may_be_none(in->ast, a->target) ? ws__xform_name(in, "added") : NULL;
-    n->zero = "0";
-    if (t->class == WS__AT_FLOAT) {
-        n->type = t->bits == 32 ? "float" : "double";
-        n->zero = t->bits == 32 ? "0.0f" : "0.0";
-    } else if (t->bits == 64) {
-        n->type = "unsigned long long";
-    } else {
-        n->type = t->is_unsigned ? "unsigned int" : "int";
-    }
+    n->zero = ws__adding_zero(in, a);
+    n->type = ws__adding_type(in, a);
     return n->mine && n->warps && n->offset ? 0 : WS_ENOMEM;
 }
 
@@ -318,54 +195,14 @@ static void put_end(struct ws__buf *b, const struct names *n,
                    n->mine);
 }
 
-/* The body: keeps instead of adds; what follows the guard within a condition.
- */
-static int put_body(const struct ws__xform_in *in, const struct adding *a,
-                    const struct names *n, struct ws__buf *b)
-{
-    const struct ws__ast *t = in->ast;
-    uint32_t begin = t->node[in->body].begin + 1;
-    uint32_t end = t->node[in->body].end - 1, from = begin, middle;
-    const char *value = ws__xform_text(in, a->value), *head, *text;
-    struct ws__piece piece = {t->node[a->call].begin, t->node[a->call].end,
-                              NULL};
-
-    ws__pieces_trim(t, &from, &end);
-    if (value)
-        piece.text =
-            n->added ? ws__arena_printf(in->arena, "%s = 1, %s += %s", n->added,
-                                        n->mine, value)
-                     : ws__arena_printf(in->arena, "%s += %s", n->mine, value);
-    if (!piece.text)
-        return WS_ENOMEM;
-    middle = a->guard < 0 ? from : ws__xform_end(t, a->guard);
-    if (a->guard >= 0) {
-        const char *cond = ws__xform_text(in, ws__ast_child(t, a->guard, 0));
-
-        head = ws__pieces_text(in, from, t->node[a->guard].begin, NULL, 0);
-        if (!head || !cond)
-            return WS_ENOMEM;
-        ws__pieces_lines(b, "    ", 0, head, ws__pieces_blanks(t, from));
-        ws__buf_printf(b, "    if (!(%s)) {\n", cond);
-        ws__pieces_trim(t, &middle, &end);
-    }
-    text = ws__pieces_text(in, middle, end, &piece, 1);
-    if (!text)
-        return WS_ENOMEM;
-    ws__pieces_lines(b, "    ", a->guard >= 0, text,
-                     ws__pieces_blanks(t, middle));
-    ws__buf_puts(b, a->guard >= 0 ? "    }\n" : "");
-    return 0;
-}
-
 static int apply(const struct ws__xform_in *in, const struct ws__site *s,
                  struct ws__rewrite *out)
 {
     const struct ws__ast *t = in->ast;
     uint32_t begin = t->node[in->body].begin + 1;
     uint32_t end = t->node[in->body].end - 1;
-    const char *target;
-    struct adding a;
+    const char *target, *value, *instead;
+    struct ws__adding a;
     struct names n;
     struct ws__buf b;
     int rc;
@@ -375,7 +212,13 @@ static int apply(const struct ws__xform_in *in, const struct ws__site *s,
         return ws__fail(in->ctx, WS_EBUG, "nothing is added");
     WS_TRY(name_all(in, &a, &n));
     target = ws__xform_text(in, a.target);
-    if (!target)
+    value = ws__xform_text(in, a.value);
+    if (!target || !value)
+        return WS_ENOMEM;
+    instead = n.added ? ws__arena_printf(in->arena, "%s = 1, %s += %s", n.added,
+                                         n.mine, value)
+                      : ws__arena_printf(in->arena, "%s += %s", n.mine, value);
+    if (!instead)
         return WS_ENOMEM;
     ws__buf_init(&b, in->ctx, 1 << 18);
     ws__buf_printf(&b, "\n    __shared__ %s %s[32];\n    %s %s = %s;\n", n.type,
@@ -383,7 +226,7 @@ static int apply(const struct ws__xform_in *in, const struct ws__site *s,
     if (n.added)
         ws__buf_printf(&b, "    int %s = 0;\n", n.added);
     ws__buf_puts(&b, "\n");
-    rc = put_body(in, &a, &n, &b);
+    rc = ws__adding_body(in, &a, instead, &b);
     if (rc >= 0)
         put_end(&b, &n, target);
     if (b.failed)

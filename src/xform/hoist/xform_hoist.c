@@ -6,10 +6,10 @@
  * the same array. Here the plan rules it out: no launch gives another parameter
  * that array, and nothing is stored to it. A loop may have no turns, and then
  * the index may be wrong: unless the loop is known to run, the load asks for
- * it.
+ * it. Bounds of loops: see hoist_bound.c.
  */
 #include "xform/clang_api.h"
-#include "xform/xform.h"
+#include "xform/hoist/hoist.h"
 
 #include "base/banned.h"
 
@@ -104,7 +104,7 @@ static bool is_seen(const struct ws__ast *t, const struct ws__access *a,
     return false;
 }
 
-static int find(const struct ws__xform_in *in, struct ws__sites *out)
+static int find_elements(const struct ws__xform_in *in, struct ws__sites *out)
 {
     const struct ws__ast *t = in->ast;
     struct ws__access a[MAX_ACCESSES];
@@ -135,37 +135,25 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
     return 0;
 }
 
+static int find(const struct ws__xform_in *in, struct ws__sites *out)
+{
+    WS_TRY(ws__hoist_find_bounds(in, out));
+    return find_elements(in, out);
+}
+
 /* --- writing it ----------------------------------------------------------- */
 
-/* Is a length one that the op says is 1 at least? */
+/* Is a length 1 at least? */
 static bool is_positive(const struct ws__xform_in *in, int32_t expr)
 {
     const struct ws__ast *t = in->ast;
-    const struct ws__op *op = in->kernel->op;
-    struct ws__xform_in l = *in;
     int32_t i = ws__ast_bare(t, expr);
     int64_t v;
 
     if (ws__ast_const(t, expr, &v))
         return v > 0;
-    if (!ws__ast_is(t, i, WS__AST_REF) || t->node[i].decl < 0 ||
-        t->node[t->node[i].decl].kind != WS__AST_PARAM ||
-        ws__ast_changes(t, in->func, t->node[i].decl))
-        return false;
-    for (l.launch = ws__xform_next_launch(in, 0);
-         l.launch < in->kernel->nlaunch;
-         l.launch = ws__xform_next_launch(in, l.launch + 1)) {
-        const struct ws__arg *a = ws__xform_arg(&l, t->node[i].decl);
-        bool good = false;
-
-        for (size_t k = 0; a && a->kind == WS__ARG_VALUE && k < op->naxis; k++)
-            good = good ||
-                   (op->axis[k].kind == WS__AXIS_VAR && op->axis[k].lo >= 1 &&
-                    !strcmp(op->axis[k].name, a->expr->text));
-        if (!good)
-            return false;
-    }
-    return true;
+    return ws__ast_is(t, i, WS__AST_REF) && t->node[i].decl >= 0 &&
+           ws__xform_is_positive(in, t->node[i].decl);
 }
 
 /* A side of the comparison, as the loop would compare it: `from` in the type of
@@ -189,8 +177,8 @@ static const char *operand(const struct ws__xform_in *in, int32_t expr,
                             narrow ? "(int)" : "", text);
 }
 
-static int apply(const struct ws__xform_in *in, const struct ws__site *s,
-                 struct ws__rewrite *out)
+static int apply_element(const struct ws__xform_in *in,
+                         const struct ws__site *s, struct ws__rewrite *out)
 {
     const struct ws__ast *t = in->ast;
     int32_t at = s->node[0], loop = s->node[1];
@@ -224,12 +212,22 @@ static int apply(const struct ws__xform_in *in, const struct ws__site *s,
     return 0;
 }
 
+static int apply(const struct ws__xform_in *in, const struct ws__site *s,
+                 struct ws__rewrite *out)
+{
+    return s->arg[0] == WS__HOIST_BOUND ? ws__hoist_bound(in, s, out)
+                                        : apply_element(in, s, out);
+}
+
 const struct ws__xform_ops ws__xform_hoist = {
     .abi = WS__XFORM_ABI,
     .name = "hoist",
-    .about = "an element that every turn of a loop loads, loaded once",
+    .about =
+        "an element that every turn of a loop loads, or the loop's bounds, "
+        "once",
     .needs = "a loop that counts, in every turn of which the same element is "
-             "loaded of an array that nothing is stored to",
+             "loaded of an array that nothing is stored to; or whose bound is "
+             "loaded, or computed by a function that only reads",
     .finding = findings,
     .delta = deltas,
     .cuda = true,

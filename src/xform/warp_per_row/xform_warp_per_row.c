@@ -31,7 +31,7 @@ static void edit_row(const struct ws__rows *p, struct ws__rewrite *out)
     int32_t end = ws__ast_after(t, p->in->body), size = ws__rows_size(p);
 
     for (int32_t i = p->in->body; i < end; i++) {
-        int dim;
+        int dim = 0;
         enum ws__ast_launch v = t->node[i].kind == WS__AST_MEMBER
                                     ? ws__ast_launch_value(t, i, &dim)
                                     : WS__AL_NONE;

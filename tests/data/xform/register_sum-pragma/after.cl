@@ -1,14 +1,16 @@
-#define FIRST 0.0f
-__kernel void sums(__global const float *x, __global float *y, int m, int n)
+// A row a work item; the sum stays in memory.
+__kernel void rows(__global const float *x, __global float *y, int m, int n)
 {
-    int row = get_global_id(0);
+    int r = get_global_id(0);
 
-    if (row >= m)
-        return;
-    y[row] = FIRST;
-    float sum = y[row];
-#pragma unroll 4
-    for (int j = 0; j < n; j++)
-        sum += x[row * n + j];
-    y[row] = sum;
+    if (r < m) {
+        y[r] = 0.0f; /* begins empty */
+        float sum2 = y[r];
+        #pragma unroll 4
+        for (int c = 0; c < n; ++c) {
+            float v = x[r * n + c];
+            sum2 += v; // the sum
+        }
+        y[r] = sum2;
+    }
 }
