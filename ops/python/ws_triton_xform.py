@@ -5,7 +5,7 @@ one line on standard output. Started by wavesmith-worker, which has taken away
 from it whatever it does not need, its argument is how much memory may be used,
 and descriptor 3 a socket to the tool with the same requests and answers, each
 behind {u32 length, u32 type}, little-endian. The source is parsed and never run;
-it needs Python 3.11 or later and its standard library, neither Triton nor a GPU.
+it needs Python 3.9 or later and its standard library, neither Triton nor a GPU.
 
     {"command": "list"}
     {"command": "find", "source": TEXT, "kernel": FUNCTION, "facts": FACTS,
@@ -269,6 +269,8 @@ def limit_memory(wanted):
 
 
 def main():
+    if sys.version_info < (3, 9):
+        sys.exit("Error: this is Python " + sys.version.split()[0])
     if len(sys.argv) > 1:
         limit_memory(int(sys.argv[1]))
         serve(socket.socket(fileno=3))

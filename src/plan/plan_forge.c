@@ -159,8 +159,7 @@ static int open_compiler(struct forging *s)
 
     if (s->spec->s->kernel[k].dialect != WS__DIALECT_TRITON)
         return 0;
-    return ws__triton_ready_open(s->spec, &s->shop->arena,
-                                 ws__measure_device(s->m), k,
+    return ws__triton_ready_open(s->spec, ws__measure_device(s->m), k,
                                  s->o.trust_python != 0, &s->shop->ready);
 }
 
@@ -274,13 +273,13 @@ static bool is_part(const struct ws__forge_outcome *o, size_t step)
 static int put_move(struct forging *s, const struct ws__forge_move *m,
                     struct ws_forge_move *out)
 {
-    *out = (struct ws_forge_move){.name = m->name,
+    *out = (struct ws_forge_move){.name = keep(s, m->name),
                                   .words = keep(s, m->words),
                                   .refused = keep(s, m->refused),
                                   .trust = keep(s, m->trust),
-                                  .needs = m->needs ? m->needs : "",
+                                  .needs = keep(s, m->needs ? m->needs : ""),
                                   .gain = m->gain};
-    return out->words ? 0 : WS_ENOMEM;
+    return out->name && out->words && out->needs ? 0 : WS_ENOMEM;
 }
 
 static int put_step(struct forging *s, size_t i, struct ws_forge_move *out)

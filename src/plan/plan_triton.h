@@ -89,8 +89,7 @@ int ws__triton_apply(struct ws__triton_helper *h, const char *source,
 /* --- compiled when asked for ---------------------------------------------- */
 
 struct ws__triton_ready {
-    struct ws_spec *spec;
-    struct ws__arena *arena; /* of the files */
+    struct ws_spec *spec; /* whose arena has the files, as its kernels need */
     char target[16];
     char *work; /* where the compiler may write */
     unsigned jobs;
@@ -101,7 +100,7 @@ struct ws__triton_ready {
 
 /* Starts a compiler on a kernel, so that what is missing is known early.
  * WS_EACCES: not trusted; WS_EREFERENCE: no Python, no Triton. */
-int ws__triton_ready_open(struct ws_spec *spec, struct ws__arena *arena,
+int ws__triton_ready_open(struct ws_spec *spec,
                           const struct ws__device_info *device, size_t kernel,
                           bool trusted, struct ws__triton_ready *out);
 void ws__triton_ready_close(struct ws__triton_ready *r);

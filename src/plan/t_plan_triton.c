@@ -15,7 +15,6 @@
 #include "plan/plan_forge.h"
 
 #define GOLDEN "tests/triton/golden"
-#define HELPERS "build/t_plan_triton"
 
 static struct ws_ctx *new_ctx(const char *share)
 {
@@ -215,20 +214,27 @@ static const char script[] =
     "    if request['command'] == 'find':\n"
     "        answer(json.dumps({'sites': [site], 'refusals': []}).encode())\n";
 
+/* A share folder with such a helper in it. */
 static struct ws_ctx *with_helper(const char *how, const char *when)
 {
-    static const char *const dirs[] = {HELPERS "/ops/python",
-                                       HELPERS "/ops/dialect/parse"};
-    struct ws_ctx *ctx = new_ctx(HELPERS);
-    char text[sizeof(script) + 100];
+    static const char *const dirs[] = {"ops/python", "ops/dialect/parse"};
+    const char *tmp = getenv("TMPDIR");
+    char share[400], text[sizeof(script) + 100], *path;
+    struct ws_ctx *ctx;
 
-    for (size_t i = 0; i < WS_COUNT(dirs); i++)
-        assert_int_equal(ws__fs_mkdirs(ctx, dirs[i]), 0);
+    snprintf(share, sizeof(share), "%s/t_plan_triton-%ld", tmp ? tmp : "/tmp",
+             (long)getpid());
+    ctx = new_ctx(share);
+    for (size_t i = 0; i < WS_COUNT(dirs); i++) {
+        path = ws__path_join(ctx, share, dirs[i]);
+        assert_int_equal(ws__fs_mkdirs(ctx, path), 0);
+        ws__free(ctx, path);
+    }
     snprintf(text, sizeof(text), "HOW, WHEN = '%s', '%s'\n%s", how, when,
              script);
-    assert_int_equal(ws__fs_write(ctx, HELPERS "/ops/python/ws_triton_xform.py",
-                                  text, strlen(text)),
-                     0);
+    path = ws__path_join(ctx, share, "ops/python/ws_triton_xform.py");
+    assert_int_equal(ws__fs_write(ctx, path, text, strlen(text)), 0);
+    ws__free(ctx, path);
     return ctx;
 }
 

@@ -71,7 +71,7 @@ static int broken(struct ws__triton_helper *h, int rc)
                  strstr(words, "fork")
                      ? "name the interpreter itself in WAVESMITH_PYTHON: a "
                        "script may start no other program here"
-                     : "it needs Python 3.11 or later, which WAVESMITH_PYTHON "
+                     : "it needs Python 3.9 or later, which WAVESMITH_PYTHON "
                        "may name");
     } else if (rc == WS_ETIMEOUT) {
         stopped = ws__check_stop(h->ctx);

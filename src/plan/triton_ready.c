@@ -43,7 +43,7 @@ static int want(struct wanted *w, const char *key)
             return 0;
     if (w->n >= w->max)
         return 0;
-    w->key[w->n] = ws__arena_strdup(w->r->arena, key);
+    w->key[w->n] = ws__arena_strdup(&w->r->spec->arena, key);
     return w->key[w->n++] ? 0 : WS_ENOMEM;
 }
 
@@ -171,7 +171,7 @@ static int add_file(struct ws__triton_ready *r, struct ws__kernel *k,
                     const struct ws__source_file *f)
 {
     struct ws__source_file *all =
-        ws__arena_alloc(r->arena, k->nready + 1, sizeof(*all));
+        ws__arena_alloc(&r->spec->arena, k->nready + 1, sizeof(*all));
     size_t at = 0;
 
     if (!all)
@@ -203,9 +203,9 @@ static int take(struct ws__triton_ready *r, struct ws__kernel *k,
     const char *why;
     char *data;
 
-    WS_TRY(ws__compiled_file(r->arena, key, c, &f));
+    WS_TRY(ws__compiled_file(&r->spec->arena, key, c, &f));
     if (!f.failed) {
-        data = ws__arena_alloc(r->arena, c->bytes + 1, 1);
+        data = ws__arena_alloc(&r->spec->arena, c->bytes + 1, 1);
         if (!data)
             return WS_ENOMEM;
         memcpy(data, c->cubin, c->bytes);
@@ -305,7 +305,8 @@ int ws__triton_ready_make(struct ws__triton_ready *r, size_t kernel,
     if (is_its_fault(rc))
         rc = refuse(r, kernel, vars);
     if (rc >= 0 && !k->triton) {
-        k->triton = ws__arena_printf(r->arena, "%s %s", r->version, r->target);
+        k->triton =
+            ws__arena_printf(&r->spec->arena, "%s %s", r->version, r->target);
         rc = k->triton ? 0 : WS_ENOMEM;
     }
     return rc;
@@ -334,14 +335,14 @@ static int check_trust(struct ws_spec *spec, size_t kernel, bool trusted)
     return ws__hint(spec->ctx, "read it; then let it run with --trust-python");
 }
 
-int ws__triton_ready_open(struct ws_spec *spec, struct ws__arena *arena,
+int ws__triton_ready_open(struct ws_spec *spec,
                           const struct ws__device_info *device, size_t kernel,
                           bool trusted, struct ws__triton_ready *out)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     int major, minor, rc;
 
-    *out = (struct ws__triton_ready){.spec = spec, .arena = arena, .of = -1};
+    *out = (struct ws__triton_ready){.spec = spec, .of = -1};
     out->jobs = n > MAX_JOBS ? MAX_JOBS : n > 0 ? (unsigned)n : 1;
     WS_TRY(check_trust(spec, kernel, trusted));
     if (!ws__plan_capability(device, &major, &minor))

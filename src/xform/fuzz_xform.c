@@ -28,7 +28,8 @@ static int parse(struct ws_ctx *ctx, struct ws__arena *a, const char *text,
                     "#define ACCUMULATORS2 4\n#define ACCUMULATORS3 4\n"
                     "#define PARTS 4\n#define THREADS 128\n#define SIDE 16\n"
                     "#define BM 32\n#define BN 32\n#define BK 8\n"
-                    "#define TM 2\n#define TN 2\n",
+                    "#define TM 2\n#define TN 2\n"
+                    "#define COLUMNS 8\n#define OUTPUTS 4\n",
         .headers = "ops/dialect/parse"};
 
     return ws__ast_build(ctx, a, &s, out);

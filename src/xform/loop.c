@@ -549,17 +549,24 @@ static int read_body(const struct ws__xform_in *in, struct ws__loop *out)
 
 bool ws__loop_has_pragma(const struct ws__ast *t, int32_t loop)
 {
-    uint32_t at = t->node[loop].begin, b;
+    uint32_t at = t->node[loop].begin;
+    const char *line;
 
-    while (at && strchr(" \t\r\n", t->text[at - 1]))
-        at--;
-    for (b = at; b && t->text[b - 1] != '\n';)
-        b--;
-    b += (uint32_t)strspn(t->text + b, " \t");
-    return b < at &&
-           (t->text[b] == '#' || !strncmp(t->text + b, "_Pragma", 7) ||
-            !strncmp(t->text + b, "WS_UNROLL", 9) ||
-            !strncmp(t->text + b, "__attribute__", 13));
+    for (;;) {
+        while (at && t->text[at - 1] != '\n')
+            at--;
+        line = t->text + at + strspn(t->text + at, " \t\r");
+        if (*line != '\n' && strncmp(line, "//", 2) != 0 &&
+            strncmp(line, "/*", 2) != 0 &&
+            line != t->text + t->node[loop].begin)
+            break;
+        if (!at--)
+            return false;
+    }
+    return line < t->text + t->node[loop].begin &&
+           (*line == '#' || !strncmp(line, "_Pragma", 7) ||
+            !strncmp(line, "WS_UNROLL", 9) ||
+            !strncmp(line, "__attribute__", 13));
 }
 
 int ws__loop_read(const struct ws__xform_in *in, int32_t loop,

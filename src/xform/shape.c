@@ -446,12 +446,17 @@ void ws__rewrite_above(struct ws__rewrite *w, int32_t node, const char *line)
         ws__rewrite_before(w, node, "%s", line);
         return;
     }
-    while (at) { /* a pragma belongs to the statement */
-        uint32_t up = line_of(t, at - 1);
+    /* A pragma belongs to the statement, though a comment stands between. */
+    for (uint32_t from = at; from;) {
+        const char *text;
 
-        if (!is_pragma(t->text + up))
+        from = line_of(t, from - 1);
+        text = t->text + from + strspn(t->text + from, " \t");
+        if (is_pragma(t->text + from))
+            at = from;
+        else if (*text != '\n' && strncmp(text, "//", 2) != 0 &&
+                 strncmp(text, "/*", 2) != 0)
             break;
-        at = up;
     }
     ws__rewrite_at(w, at, 0, "%s%s\n", indent, line);
 }

@@ -7,7 +7,7 @@
 export WAVESMITH_DATA=$tmp/data WAVESMITH_CACHE=$tmp/cache
 python=${WAVESMITH_PYTHON:-/usr/bin/python3}
 export WAVESMITH_PYTHON=$python
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || skip_all "$python is no Python 3.11"
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || skip_all "$python is no Python 3.9"
 json() { # the document in $tmp/out, as p, fulfils a condition
     "$python" -c 'import json, sys
 p = json.load(open(sys.argv[1]))
@@ -41,7 +41,7 @@ check "is told, and the package" err_has "install it (Debian: python3)"
 printf '#!/bin/sh\necho "SyntaxError: too old" >&2; exit 1\n' >"$tmp/old" && chmod +x "$tmp/old"
 expect "a Python that cannot read the helper" 3 env WAVESMITH_PYTHON="$tmp/old" "$ws" forge "$spec" --explain
 check "is told with its words" err_has "the helper for Triton ended: exit status 1: SyntaxError: too old"
-check "and which it must be" err_has "Python 3.11"
+check "and which it must be" err_has "Python 3.9"
 sed -i 's/^def softmax(/def softmax(:/' "$spec/kernels/softmax.py"
 expect "a source that is no Python" 2 "$ws" forge "$spec" --explain
 check "names the place" err_has "'softmax.py': the source is no Python: line 6"

@@ -5,7 +5,7 @@
  * adds what is left over; loads of several turns are then under way at once.
  * All loops of a function are one site and have one parameter.
  */
-#include "xform/xform.h"
+#include "xform/loop.h"
 
 #include "base/banned.h"
 
@@ -25,25 +25,6 @@ static bool has_loop(const struct ws__ast *t, int32_t root)
     return false;
 }
 
-/* Is there a pragma on the line before? */
-static bool has_pragma(const struct ws__ast *t, int32_t i)
-{
-    uint32_t e = t->node[i].begin;
-    uint32_t b;
-
-    while (e && t->text[e - 1] != '\n')
-        e--;
-    if (!e)
-        return false;
-    for (b = e - 1; b && t->text[b - 1] != '\n';)
-        b--;
-    while (t->text[b] == ' ' || t->text[b] == '\t')
-        b++;
-    return !strncmp(t->text + b, "#pragma", 7) ||
-           !strncmp(t->text + b, "WS_UNROLL", 9) ||
-           !strncmp(t->text + b, "__attribute__", 13);
-}
-
 static int look(const struct ws__xform_in *in, int32_t i, struct ws__sites *out)
 {
     const struct ws__ast *t = in->ast;
@@ -52,7 +33,7 @@ static int look(const struct ws__xform_in *in, int32_t i, struct ws__sites *out)
     int rc = 0;
 
     ws__ast_for(t, i, &f);
-    if (has_loop(t, i) || has_pragma(t, i))
+    if (has_loop(t, i) || ws__loop_has_pragma(t, i))
         return 0;
     if (!ws__xform_is_whole(t, i) ||
         strncmp(t->text + t->node[i].begin, "for", 3) != 0)
