@@ -41,18 +41,6 @@ int32_t ws__ast_bare(const struct ws__ast *t, int32_t i)
     return i;
 }
 
-int32_t ws__ast_after(const struct ws__ast *t, int32_t i)
-{
-    int32_t at;
-
-    for (; t->node[i].parent >= 0; i = t->node[i].parent)
-        if (t->node[i].next >= 0)
-            return t->node[i].next;
-    for (at = i + 1; at < t->n && t->node[at].parent >= 0;)
-        at++;
-    return at;
-}
-
 bool ws__ast_below(const struct ws__ast *t, int32_t i, int32_t root)
 {
     while (i > root)
@@ -126,14 +114,41 @@ bool ws__ast_refers(const struct ws__ast *t, int32_t i, int32_t decl)
            t->node[i].decl == decl;
 }
 
+/* How many of the sorted are below. */
+static size_t count_below(const int32_t *sorted, size_t n, int32_t limit)
+{
+    size_t lo = 0;
+
+    while (lo < n) {
+        size_t mid = lo + (n - lo) / 2;
+
+        if (sorted[mid] < limit)
+            lo = mid + 1;
+        else
+            n = mid;
+    }
+    return lo;
+}
+
+size_t ws__ast_uses_of(const struct ws__ast *t, int32_t root, int32_t decl,
+                       const int32_t **out)
+{
+    const int32_t *all = decl < 0 ? NULL : t->use + t->node[decl].use;
+    size_t n = decl < 0 ? 0 : (size_t)t->node[decl].nuse, skip;
+
+    *out = NULL;
+    if (!n)
+        return 0;
+    skip = count_below(all, n, root);
+    *out = all + skip;
+    return count_below(all, n, ws__ast_after(t, root)) - skip;
+}
+
 bool ws__ast_uses(const struct ws__ast *t, int32_t root, int32_t decl)
 {
-    int32_t end = ws__ast_after(t, root);
+    const int32_t *use;
 
-    for (int32_t i = root; i < end; i++)
-        if (t->node[i].kind == WS__AST_REF && t->node[i].decl == decl)
-            return true;
-    return false;
+    return ws__ast_uses_of(t, root, decl, &use) > 0;
 }
 
 static bool is_step(const struct ws__ast_node *n)
@@ -183,29 +198,50 @@ bool ws__ast_is_bound(const struct ws__ast *t, int32_t i)
     return false;
 }
 
+/* Does an assignment or a step write to the variable, or to a part of it: x.y,
+ * x[i] of an array or a vector of one's own? */
+static bool writes_to(const struct ws__ast *t, int32_t i, int32_t decl)
+{
+    int32_t to = ws__ast_child(t, i, 0);
+
+    if (ws__ast_refers(t, to, decl))
+        return true;
+    while (ws__ast_is(t, to, WS__AST_MEMBER) ||
+           ws__ast_is(t, to, WS__AST_INDEX) || ws__ast_is(t, to, WS__AST_PAREN))
+        to = ws__ast_child(t, to, 0);
+    return ws__ast_refers(t, to, decl) && !t->node[decl].type.pointers;
+}
+
+bool ws__ast_is_changed_at(const struct ws__ast *t, int32_t use, int32_t root)
+{
+    int32_t decl = t->node[use].decl, i = use, p = t->node[use].parent;
+
+    if (ws__ast_is_bound(t, i))
+        return true;
+    while (p >= root && p >= 0 && t->node[p].first == i &&
+           (t->node[p].kind == WS__AST_PAREN ||
+            t->node[p].kind == WS__AST_CAST ||
+            t->node[p].kind == WS__AST_MEMBER ||
+            t->node[p].kind == WS__AST_INDEX)) {
+        i = p;
+        p = t->node[p].parent;
+    }
+    return p >= root && p >= 0 && t->node[p].first == i &&
+           (t->node[p].kind == WS__AST_ASSIGN || is_step(&t->node[p])) &&
+           writes_to(t, p, decl);
+}
+
 bool ws__ast_changes(const struct ws__ast *t, int32_t root, int32_t decl)
 {
-    int32_t end = ws__ast_after(t, root);
+    const int32_t *use;
+    size_t n;
 
-    for (int32_t i = root; i < end; i++) {
-        const struct ws__ast_node *n = &t->node[i];
-        int32_t to = ws__ast_child(t, i, 0);
-
-        if ((n->kind == WS__AST_ASSIGN || is_step(n)) &&
-            (ws__ast_refers(t, to, decl)))
+    if (decl < 0 || !t->node[decl].is_changed)
+        return false;
+    n = ws__ast_uses_of(t, root, decl, &use);
+    for (size_t k = 0; k < n; k++)
+        if (ws__ast_is_changed_at(t, use[k], root))
             return true;
-        if (n->kind == WS__AST_REF && n->decl == decl && ws__ast_is_bound(t, i))
-            return true;
-        /* x.y = ..., x[i] = ... of an array or a vector of one's own */
-        if (n->kind != WS__AST_ASSIGN && !is_step(n))
-            continue;
-        while (ws__ast_is(t, to, WS__AST_MEMBER) ||
-               ws__ast_is(t, to, WS__AST_INDEX) ||
-               ws__ast_is(t, to, WS__AST_PAREN))
-            to = ws__ast_child(t, to, 0);
-        if (ws__ast_refers(t, to, decl) && !t->node[decl].type.pointers)
-            return true;
-    }
     return false;
 }
 

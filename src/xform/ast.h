@@ -75,12 +75,15 @@ struct ws__ast_node {
     uint32_t begin, end;  /* bytes of the file, `end` behind the last */
     int32_t parent, next; /* -1: none */
     int32_t first;        /* child; -1: none */
+    int32_t after;        /* the next node that is not below it */
+    int32_t use, nuse;    /* of a declaration: its REFs, from t->use[use] on */
     int32_t decl;         /* REF: the VAR, PARAM or FUNCTION; -1: elsewhere */
     uint16_t op;          /* BINARY, ASSIGN, UNARY */
     bool macro;           /* part of it is a macro */
     bool known;           /* value is one */
     bool is_kernel;       /* FUNCTION: a host can launch it */
     bool is_static;       /* VAR: not one a thread: file, shared */
+    bool is_changed;      /* of a declaration: behind it, somewhere */
     int64_t value;        /* INT, or a variable that is constant */
     const char *name;     /* or NULL */
     const char *spelled;  /* the type, as clang tells it */
@@ -94,6 +97,7 @@ struct ws__ast {
     enum ws__dialect dialect;
     struct ws__ast_node *node;
     int32_t n;
+    int32_t *use;    /* REFs, those of a declaration in a row and in order */
     uint64_t *macro; /* ranges of macros in use: begin << 32 | end, sorted */
     size_t nmacro;
 };
@@ -131,7 +135,10 @@ int ws__ast_nchild(const struct ws__ast *t, int32_t i);
 int32_t ws__ast_bare(const struct ws__ast *t, int32_t i);
 /* The node behind i in the text that is not below it (n at the end): all below
  * i are i + 1 ... this - 1. */
-int32_t ws__ast_after(const struct ws__ast *t, int32_t i);
+static inline int32_t ws__ast_after(const struct ws__ast *t, int32_t i)
+{
+    return t->node[i].after;
+}
 bool ws__ast_below(const struct ws__ast *t, int32_t i, int32_t root);
 /* The nearest above (or i itself) of that kind, or -1. */
 int32_t ws__ast_up(const struct ws__ast *t, int32_t i, enum ws__ast_kind k);
@@ -146,10 +153,15 @@ const char *ws__ast_text(const struct ws__ast *t, struct ws__arena *a,
                          int32_t i);
 /* Is it a reference to decl? */
 bool ws__ast_refers(const struct ws__ast *t, int32_t i, int32_t decl);
+/* The REFs to decl below root, in order; how many. */
+size_t ws__ast_uses_of(const struct ws__ast *t, int32_t root, int32_t decl,
+                       const int32_t **out);
 /* Is decl read or written anywhere below root? */
 bool ws__ast_uses(const struct ws__ast *t, int32_t root, int32_t decl);
 /* Is the variable's value changed below root: assigned, ++, address taken? */
 bool ws__ast_changes(const struct ws__ast *t, int32_t root, int32_t decl);
+/* Does this REF change it, by what is below root? */
+bool ws__ast_is_changed_at(const struct ws__ast *t, int32_t use, int32_t root);
 /* Constants: literals, parameters' values, arithmetic on them. */
 bool ws__ast_const(const struct ws__ast *t, int32_t i, int64_t *value);
 /* Is it the binary operation or the assignment `op`? */

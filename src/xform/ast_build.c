@@ -559,6 +559,52 @@ static void link_nodes(struct ws__ast *t)
     }
 }
 
+/* Where the nodes below each end. */
+static void mark_after(struct ws__ast *t)
+{
+    int32_t top = t->n;
+
+    for (int32_t i = t->n; i-- > 0;)
+        if (t->node[i].parent < 0) {
+            t->node[i].after = top;
+            top = i;
+        }
+    for (int32_t i = 0; i < t->n; i++) {
+        struct ws__ast_node *n = &t->node[i];
+
+        if (n->parent >= 0)
+            n->after = n->next >= 0 ? n->next : t->node[n->parent].after;
+    }
+}
+
+static bool is_use(const struct ws__ast *t, int32_t i)
+{
+    return t->node[i].kind == WS__AST_REF && t->node[i].decl >= 0;
+}
+
+/* The uses of each declaration, in a row, and whether one changes it: a source
+ * may have thousands, and is asked for each. */
+static void list_uses(struct ws__ast *t)
+{
+    int32_t at = 0;
+
+    for (int32_t i = 0; i < t->n; i++)
+        if (is_use(t, i))
+            t->node[t->node[i].decl].nuse++;
+    for (int32_t i = 0; i < t->n; i++) {
+        t->node[i].use = at;
+        at += t->node[i].nuse;
+        t->node[i].nuse = 0;
+    }
+    for (int32_t i = 0; i < t->n; i++)
+        if (is_use(t, i)) {
+            struct ws__ast_node *d = &t->node[t->node[i].decl];
+
+            t->use[d->use + d->nuse++] = i;
+            d->is_changed = d->is_changed || ws__ast_is_changed_at(t, i, 0);
+        }
+}
+
 static int by_place(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -566,14 +612,46 @@ static int by_place(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void mark_macros(struct ws__ast *t)
+/* Ranges in order, without those inside of others: what cuts one cuts the
+ * other. So ends are in order, too. */
+static void sort_macros(struct ws__ast *t)
 {
+    size_t n = 0;
+
     if (t->nmacro)
         qsort(t->macro, t->nmacro, sizeof(*t->macro), by_place);
-    for (int32_t i = 0; i < t->n; i++)
-        for (size_t k = 0; k < t->nmacro && !t->node[i].macro; k++)
-            t->node[i].macro = (uint32_t)(t->macro[k] >> 32) < t->node[i].end &&
-                               (uint32_t)t->macro[k] > t->node[i].begin;
+    for (size_t i = 0; i < t->nmacro; i++)
+        if (!n || (uint32_t)t->macro[i] > (uint32_t)t->macro[n - 1])
+            t->macro[n++] = t->macro[i];
+    t->nmacro = n;
+}
+
+/* The first macro that begins behind a place. */
+static size_t first_behind(const struct ws__ast *t, uint32_t at)
+{
+    size_t lo = 0, hi = t->nmacro;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if ((uint32_t)(t->macro[mid] >> 32) <= at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static void mark_macros(struct ws__ast *t)
+{
+    sort_macros(t);
+    for (int32_t i = 0; i < t->n; i++) {
+        struct ws__ast_node *n = &t->node[i];
+        size_t k = first_behind(t, n->begin);
+
+        n->macro = (k && (uint32_t)t->macro[k - 1] > n->begin) ||
+                   (k < t->nmacro && (uint32_t)(t->macro[k] >> 32) < n->end);
+    }
 }
 
 /* Moves what grew into the arena. */
@@ -584,7 +662,8 @@ static int settle(struct build *b)
         ws__arena_alloc(b->arena, (size_t)t->n + 1, sizeof(*n));
     uint64_t *m = ws__arena_alloc(b->arena, t->nmacro + 1, sizeof(*m));
 
-    if (!n || !m)
+    t->use = ws__arena_alloc(b->arena, (size_t)t->n + 1, sizeof(*t->use));
+    if (!n || !m || !t->use)
         return WS_ENOMEM;
     if (t->n)
         memcpy(n, t->node, (size_t)t->n * sizeof(*n));
@@ -595,6 +674,8 @@ static int settle(struct build *b)
     t->node = n;
     t->macro = m;
     link_nodes(t);
+    mark_after(t);
+    list_uses(t);
     mark_macros(t);
     return 0;
 }

@@ -57,15 +57,25 @@ static int32_t first_of(const struct ws__xform_in *in, int32_t param)
 static bool is_set(const struct ws__xform_in *in, int32_t pointer)
 {
     const struct ws__ast *t = in->ast;
-    int32_t end = ws__ast_after(t, in->body);
+    const int32_t *use;
+    size_t n = t->node[pointer].is_changed
+                   ? ws__ast_uses_of(t, in->body, pointer, &use)
+                   : 0;
 
-    for (int32_t i = in->body; i < end; i++)
-        if (((t->node[i].kind == WS__AST_ASSIGN &&
-              t->node[i].op == CL_BinaryOperator_Assign) ||
-             (t->node[i].kind == WS__AST_UNARY &&
-              t->node[i].op == CL_UnaryOperator_AddrOf)) &&
-            ws__ast_refers(t, ws__ast_child(t, i, 0), pointer))
+    for (size_t k = 0; k < n; k++) {
+        int32_t p = t->node[use[k]].parent;
+
+        while (ws__ast_is(t, p, WS__AST_PAREN) ||
+               ws__ast_is(t, p, WS__AST_CAST))
+            p = t->node[p].parent;
+        if (p >= 0 &&
+            ((t->node[p].kind == WS__AST_ASSIGN &&
+              t->node[p].op == CL_BinaryOperator_Assign) ||
+             (t->node[p].kind == WS__AST_UNARY &&
+              t->node[p].op == CL_UnaryOperator_AddrOf)) &&
+            ws__ast_refers(t, ws__ast_child(t, p, 0), pointer))
             return true;
+    }
     return false;
 }
 
@@ -149,12 +159,12 @@ size_t ws__loop_reaches(const struct ws__xform_in *in, int32_t root,
         r.pointer = t->node[of].decl;
         if (r.pointer < 0 || !ws__loop_is_pointer(&t->node[r.pointer]))
             continue;
+        if (n++ >= max)
+            continue; /* a source of thousands: nobody looks at it */
         r.root = ws__loop_root(in, r.pointer);
         r.write = is_target(t, whole_of(t, i, &deep));
         r.affine = !deep && ws__affine_of(t, ws__ast_child(t, i, 1), &r.at);
-        if (n < max)
-            out[n] = r;
-        n++;
+        out[n - 1] = r;
     }
     return n;
 }

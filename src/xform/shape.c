@@ -183,13 +183,12 @@ uint32_t ws__xform_before_function(const struct ws__ast *t, int32_t func)
 bool ws__xform_only_indexed(const struct ws__xform_in *in, int32_t param)
 {
     const struct ws__ast *t = in->ast;
-    int32_t end = ws__ast_after(t, in->body);
+    const int32_t *use;
+    size_t n = ws__ast_uses_of(t, in->body, param, &use);
 
-    for (int32_t i = in->body; i < end; i++) {
-        int32_t p = t->node[i].parent, of = i;
+    for (size_t k = 0; k < n; k++) {
+        int32_t of = use[k], p = t->node[of].parent;
 
-        if (t->node[i].kind != WS__AST_REF || t->node[i].decl != param)
-            continue;
         for (; ws__ast_is(t, p, WS__AST_PAREN); p = t->node[p].parent)
             of = p;
         if (!ws__ast_is(t, p, WS__AST_INDEX) || ws__ast_child(t, p, 0) != of)

@@ -420,6 +420,55 @@ static void bad_edits(void **state)
     }
 }
 
+/* Are the uses of a declaration below root what looking at all nodes finds? */
+static void check_uses(const struct ws__ast *t, int32_t root, int32_t decl)
+{
+    const int32_t *use;
+    size_t n = ws__ast_uses_of(t, root, decl, &use), hits = 0;
+
+    for (int32_t i = root; i < ws__ast_after(t, root); i++)
+        if (t->node[i].kind == WS__AST_REF && t->node[i].decl == decl) {
+            assert_true(hits < n);
+            assert_int_equal(use[hits++], i);
+        }
+    assert_int_equal(hits, n);
+}
+
+/* What is kept of nodes and declarations, for sources of thousands of loops. */
+static void tables(void **state)
+{
+    static const char text[] =
+        "#define SQ(v) ((v) * (v))\n#define ONE 1\n"
+        "__device__ int twice(int &v, int w) { v += w; return v + ONE; }\n"
+        "__global__ void k(float *y, int n)\n{\n    int a = 0, b[4], c = n;\n"
+        "    float4 v = make_float4(0, 1, 2, 3);\n"
+        "    for (int i = SQ(ONE); i < n; i++) { int same = i; b[same % 4] = "
+        "c; }\n"
+        "    v.x += 2; (a) = 3; twice(c, a);\n"
+        "    y[SQ(a + ONE)] = SQ(SQ(v.x)) + b[0];\n}\n"
+        "__device__ int last;\n";
+    struct ws__ast t;
+
+    NEEDS_CLANG;
+    build(text, true, &t);
+    for (int32_t i = 0; i < t.n; i++) {
+        int32_t after = i + 1;
+
+        while (after < t.n && ws__ast_below(&t, after, i))
+            after++;
+        assert_int_equal(ws__ast_after(&t, i), after);
+        for (int32_t root = 0; root < t.n; root += 7)
+            check_uses(&t, root, i);
+        if (t.node[i].kind == WS__AST_VAR)
+            assert_int_equal(t.node[i].is_changed,
+                             strchr("abcvi", t.node[i].name[0]) != NULL);
+    }
+    assert_true(t.node[find(&t, WS__AST_INDEX, "y[")].macro);
+    assert_true(t.node[find(&t, WS__AST_FOR, NULL)].macro);
+    assert_false(t.node[find(&t, WS__AST_INDEX, "b[same")].macro);
+    assert_false(t.node[find(&t, WS__AST_CALL, "twice")].macro);
+}
+
 static int setup(void **state)
 {
     struct cl_api api = {0};
@@ -449,7 +498,8 @@ int main(void)
         cmocka_unit_test(loops),          cmocka_unit_test(macros_and_words),
         cmocka_unit_test(sums),           cmocka_unit_test(no_sums),
         cmocka_unit_test(accesses),       cmocka_unit_test(errors),
-        cmocka_unit_test(out_of_memory),  cmocka_unit_test(bad_edits)};
+        cmocka_unit_test(out_of_memory),  cmocka_unit_test(bad_edits),
+        cmocka_unit_test(tables)};
 
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -555,8 +555,8 @@ int32_t ws__xform_next_run(const struct ws__xform_in *in, int32_t i)
 {
     const struct ws__ast *t = in->ast;
 
-    for (i++; i < t->n && t->node[i].kind == WS__AST_FUNCTION &&
-              t->node[i].parent < 0 && !is_run(in, i);)
+    for (i++; i < t->n && t->node[i].parent < 0 &&
+              (t->node[i].kind != WS__AST_FUNCTION || !is_run(in, i));)
         i = ws__ast_after(t, i);
     return i;
 }

@@ -166,8 +166,8 @@ bool ws__xform_next_entry(const struct ws__xform_in *in, size_t *from,
                           struct ws__xform_in *out);
 /* Is it the first of them? What changes all at once has its sites there. */
 bool ws__xform_is_first(const struct ws__xform_in *in);
-/* The first node behind i, -1 at first, that lies in no function that the
- * kernel does not run; the number of nodes: there is none. */
+/* The first node behind i, -1 at first, that lies in a function that the kernel
+ * runs; the number of nodes: there is none. */
 int32_t ws__xform_next_run(const struct ws__xform_in *in, int32_t i);
 /* Does another function of the file that a kernel may call ask which thread or
  * block it is, or what the launch is? */

@@ -117,8 +117,7 @@ static bool reads_nest(const struct ws__xform_in *in, int32_t loop,
     if (inner < 0)
         return false;
     ws__ast_for(in->ast, inner, &n->inner);
-    n->n = ws__loop_reaches(in, in->body, n->reach, MAX_REACHES);
-    return n->n <= MAX_REACHES;
+    return true;
 }
 
 static bool is_inside(const struct ws__ast *t, const struct nest *n, int32_t i)
@@ -514,7 +513,8 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
 
     if (!n)
         return WS_ENOMEM;
-    for (int32_t i = in->body; i < end; i++)
+    n->n = ws__loop_reaches(in, in->body, n->reach, MAX_REACHES);
+    for (int32_t i = in->body; i < end && n->n <= MAX_REACHES; i++)
         if (in->ast->node[i].kind == WS__AST_FOR)
             WS_TRY(look(in, i, n, out));
     return 0;

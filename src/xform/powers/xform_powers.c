@@ -210,6 +210,16 @@ static bool needs_function(const struct power *p)
     return !p->plain && !is_single(p->twice);
 }
 
+/* May a function be missing where it is needed: for some configs, or outside of
+ * a namespace? */
+static bool has_parts(const struct ws__ast *t)
+{
+    for (const char *p = strchr(t->text, '#'); p; p = strchr(p + 1, '#'))
+        if (!strncmp(p + 1 + strspn(p + 1, " \t"), "if", 2))
+            return true;
+    return strstr(t->text, "namespace ") != NULL;
+}
+
 /* The next power of what the kernel runs, behind node *at. */
 static bool next_power(const struct ws__xform_in *in, int32_t *at,
                        struct power *p, const char **why)
@@ -219,9 +229,8 @@ static bool next_power(const struct ws__xform_in *in, int32_t *at,
     while ((*at = ws__xform_next_run(in, *at)) < t->n) {
         if (!read_power(t, *at, p, why))
             continue;
-        if (!*why && needs_function(p) && strstr(t->text, "#if"))
-            *why = "a function for it could be missing: the source has parts "
-                   "for some configs";
+        if (!*why && needs_function(p) && has_parts(t))
+            *why = "a function for it could be missing in parts of the source";
         return true;
     }
     return false;

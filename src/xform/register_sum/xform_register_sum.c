@@ -137,6 +137,27 @@ static int32_t outermost(const struct ws__xform_in *in,
     return best;
 }
 
+/* A number's type as the source can name it. */
+static const char *type_name(const struct ws__ast_type *t)
+{
+    if (t->class == WS__AT_FLOAT)
+        return t->bits == 64 ? "double" : t->bits == 32 ? "float" : NULL;
+    if (t->class == WS__AT_INT && t->bits == 32)
+        return t->is_unsigned ? "unsigned int" : "int";
+    return NULL;
+}
+
+/* Why the lines around the loop cannot be written, or NULL. */
+static const char *no_place(const struct ws__ast *t, int32_t loop,
+                            int32_t access)
+{
+    if (!type_name(&t->node[access].type))
+        return "the element's type has no name here";
+    if (!ws__ast_is(t, t->node[loop].parent, WS__AST_BLOCK))
+        return "the loop is no statement of a block";
+    return NULL;
+}
+
 static bool is_sum(const struct ws__ast *t, int32_t access)
 {
     int32_t p = t->node[access].parent;
@@ -172,6 +193,7 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
         m = ws__xform_accesses(in, loop, WS__AS_GLOBAL, in_loop, MAX_ACCESSES);
         why = m > MAX_ACCESSES ? "the loop uses too many elements"
                                : why_not(in, loop, &a[i], in_loop, m);
+        why = why ? why : no_place(in->ast, loop, a[i].node);
         s = ws__site_add(in, out, loop, &rc, "keep '%s' in a register",
                          ws__xform_text(in, a[i].node));
         if (!s)
@@ -182,16 +204,6 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
         s->node[2] = a[i].decl;
     }
     return rc;
-}
-
-/* A number's type as the source can name it. */
-static const char *type_name(const struct ws__ast_type *t)
-{
-    if (t->class == WS__AT_FLOAT)
-        return t->bits == 64 ? "double" : t->bits == 32 ? "float" : NULL;
-    if (t->class == WS__AT_INT && t->bits == 32)
-        return t->is_unsigned ? "unsigned int" : "int";
-    return NULL;
 }
 
 static int apply(const struct ws__xform_in *in, const struct ws__site *s,
@@ -205,12 +217,6 @@ static int apply(const struct ws__xform_in *in, const struct ws__site *s,
 
     if (!name || !element)
         return WS_ENOMEM;
-    if (!type)
-        return ws__fail(in->ctx, WS_ESPEC, "the type of '%s' has no name here",
-                        element);
-    if (!ws__ast_is(t, t->node[s->node[0]].parent, WS__AST_BLOCK))
-        return ws__fail(in->ctx, WS_ESPEC,
-                        "the loop is no statement of a block");
     line = ws__arena_printf(in->arena, "%s %s = %s;", type, name, element);
     if (!line)
         return WS_ENOMEM;
