@@ -77,7 +77,7 @@ static void triton(void **state)
         assert_int_equal(a.launch[i].block[0], b.launch[i].block[0]);
         assert_int_equal(a.launch[i].narg, b.launch[i].narg);
     }
-    plan(ctx, again->kernel, "BLOCK=128,WARPS=2", 1024, WS_ESPEC, &b);
+    plan(ctx, again->kernel, "BLOCK=128,WARPS=2", 1024, WS_ENOENT, &b);
     ws__spec_free(again);
     ws__free(ctx, op);
     ws__free(ctx, kernel);
