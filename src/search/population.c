@@ -175,6 +175,21 @@ int ws__population_tell(struct ws__population *o, const struct ws__trial *t,
     return 0;
 }
 
+void ws__population_archive(const struct ws__population *o,
+                            struct ws__archive *a, int32_t program)
+{
+    double fitness = o->program[program].fitness;
+    size_t at = a->n;
+
+    if (at < a->room)
+        a->n++;
+    else if (fitness <= o->program[a->program[--at]].fitness)
+        return;
+    for (; at && fitness > o->program[a->program[at - 1]].fitness; at--)
+        a->program[at] = a->program[at - 1];
+    a->program[at] = program;
+}
+
 /* --- variation ------------------------------------------------------------ */
 
 /* New, and valid on a workload: 1, 0 or an error. */

@@ -29,6 +29,13 @@ struct ws__program {
     bool known;  /* fitness is */
 };
 
+/* The best programs so far, the best first. */
+#define WS__ARCHIVE 100
+struct ws__archive {
+    int32_t program[WS__ARCHIVE];
+    size_t n, room; /* room: at most WS__ARCHIVE */
+};
+
 struct ws__flight {
     int32_t program;         /* -1: free */
     size_t next;             /* workload to ask about */
@@ -64,6 +71,8 @@ int ws__population_add(struct ws__population *o, const struct ws__candidate *c,
 /* *known: the program whose fitness is known by this trial, or -1. */
 int ws__population_tell(struct ws__population *o, const struct ws__trial *t,
                         int32_t *known);
+void ws__population_archive(const struct ws__population *o,
+                            struct ws__archive *a, int32_t program);
 bool ws__population_waits(const struct ws__population *o);
 
 /* New programs, valid somewhere: 1, or 0 if none was found. */

@@ -39,8 +39,8 @@ struct arm {
 
 struct evolve {
     struct ws__population o;
-    int32_t archive[ARCHIVE]; /* best first */
-    size_t narchive, turn;
+    struct ws__archive archive;
+    size_t turn;
     struct arm arm[NHOW];
     struct {
         size_t from;     /* programs before this do not count: begun anew */
@@ -66,6 +66,7 @@ static int start(const struct ws__problem_space *p, void **state)
 
     if (!s)
         return WS_ENOMEM;
+    s->archive.room = ARCHIVE;
     rc = ws__population_open(&s->o, p);
     if (rc < 0) {
         end(s);
@@ -198,19 +199,6 @@ static void reward(struct evolve *s, const struct ws__program *child)
     s->arm[child->how].reward += 1 - exp(-gain / .1);
 }
 
-static void archive(struct evolve *s, int32_t program)
-{
-    size_t at = s->narchive;
-
-    if (at < ARCHIVE)
-        s->narchive++;
-    else if (fitness(s, program) <= fitness(s, s->archive[--at]))
-        return;
-    for (; at && fitness(s, program) > fitness(s, s->archive[at - 1]); at--)
-        s->archive[at] = s->archive[at - 1];
-    s->archive[at] = program;
-}
-
 /* 1 a child, 0 none that is new. */
 static int vary(struct evolve *s, int32_t parent, enum how how,
                 struct ws__candidate *out)
@@ -219,10 +207,12 @@ static int vary(struct evolve *s, int32_t parent, enum how how,
     const struct ws__candidate *c = &o->program[parent].c;
     size_t n = c->config.n;
 
-    if (how == CROSS && s->narchive)
+    if (how == CROSS && s->archive.n)
         return ws__population_cross(
             o, c,
-            &o->program[s->archive[ws__rng_below(&o->rng, s->narchive)]].c,
+            &o->program[s->archive
+                            .program[ws__rng_below(&o->rng, s->archive.n)]]
+                 .c,
             out);
     if (how == REWRITE)
         return ws__population_mutate(o, c, n, out);
@@ -237,8 +227,8 @@ static int begin(struct evolve *s, size_t island, struct ws__candidate *out)
     bool anew = s->island[island].anew;
 
     s->island[island].anew = false;
-    if (anew && s->narchive)
-        return vary(s, s->archive[0], CHANGE, out);
+    if (anew && s->archive.n)
+        return vary(s, s->archive.program[0], CHANGE, out);
     return ws__population_begin(&s->o, island % s->o.p->nkernel, out);
 }
 
@@ -315,7 +305,7 @@ static int tell(void *state, const struct ws__trial *t)
     if (x->how != BEGIN)
         reward(s, x);
     if (x->fitness > 0)
-        archive(s, known);
+        ws__population_archive(&s->o, &s->archive, known);
     note_progress(s, x);
     return 0;
 }

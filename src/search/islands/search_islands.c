@@ -38,8 +38,8 @@ struct island {
 struct islands {
     struct ws__population o;
     struct island island[ISLANDS];
-    int32_t archive[ARCHIVE]; /* best first */
-    size_t narchive, turn;
+    struct ws__archive archive;
+    size_t turn;
     double lo[2], hi[2]; /* features seen so far */
 };
 
@@ -63,6 +63,7 @@ static int start(const struct ws__problem_space *p, void **state)
         memset(s->island[i].cell, 0xff, sizeof(s->island[i].cell));
     s->lo[0] = s->lo[1] = INFINITY;
     s->hi[0] = s->hi[1] = -INFINITY;
+    s->archive.room = ARCHIVE;
     rc = ws__population_open(&s->o, p);
     if (rc < 0) {
         end(s);
@@ -132,19 +133,6 @@ static void settle(struct islands *s, struct island *to, int32_t program)
         to->cell[x][y] = program;
 }
 
-static void archive(struct islands *s, int32_t program)
-{
-    size_t at = s->narchive;
-
-    if (at < ARCHIVE)
-        s->narchive++;
-    else if (fitness(s, program) <= fitness(s, s->archive[--at]))
-        return;
-    for (; at && fitness(s, program) > fitness(s, s->archive[at - 1]); at--)
-        s->archive[at] = s->archive[at - 1];
-    s->archive[at] = program;
-}
-
 /* The programs of an island, the best first. */
 static size_t elites(const struct islands *s, const struct island *of,
                      int32_t out[BINS * BINS])
@@ -203,12 +191,12 @@ static int32_t from_archive(struct islands *s, size_t island)
     int32_t own[ARCHIVE];
     size_t n = 0;
 
-    for (size_t i = 0; i < s->narchive; i++)
-        if (s->o.program[s->archive[i]].island == island)
-            own[n++] = s->archive[i];
+    for (size_t i = 0; i < s->archive.n; i++)
+        if (s->o.program[s->archive.program[i]].island == island)
+            own[n++] = s->archive.program[i];
     if (n)
         return own[ws__rng_below(&s->o.rng, n)];
-    return s->archive[ws__rng_below(&s->o.rng, s->narchive)];
+    return s->archive.program[ws__rng_below(&s->o.rng, s->archive.n)];
 }
 
 static int32_t pick_parent(struct islands *s, size_t island,
@@ -218,7 +206,7 @@ static int32_t pick_parent(struct islands *s, size_t island,
 
     if (u < EXPLORE)
         return list[ws__rng_below(&s->o.rng, n)];
-    if (u < EXPLORE + EXPLOIT && s->narchive)
+    if (u < EXPLORE + EXPLOIT && s->archive.n)
         return from_archive(s, island);
     return by_fitness(s, list, n);
 }
@@ -293,7 +281,7 @@ static int tell(void *state, const struct ws__trial *t)
     home = &s->island[s->o.program[known].island];
     settle(s, home, known);
     if (fitness(s, known) > 0)
-        archive(s, known);
+        ws__population_archive(&s->o, &s->archive, known);
     if (++home->made % MIGRATE_EVERY == 0)
         migrate(s, s->o.program[known].island);
     return 0;
