@@ -31,10 +31,11 @@ int32_t ws__ast_bare(const struct ws__ast *t, int32_t i)
 
         if (c < 0 || n->next == i || ws__ast_nchild(t, i) != 1)
             return i;
-        if (n->kind != WS__AST_PAREN &&
-            !(n->kind == WS__AST_CAST &&
-              n->type.class == t->node[c].type.class &&
-              n->type.bits >= t->node[c].type.bits))
+        if (n->kind == WS__AST_PAREN
+                ? ws__ast_is_op(t, c, CL_BinaryOperator_Comma)
+                : !(n->kind == WS__AST_CAST &&
+                    n->type.class == t->node[c].type.class &&
+                    n->type.bits >= t->node[c].type.bits))
             return i;
         i = c;
     }

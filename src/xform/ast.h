@@ -131,7 +131,8 @@ static inline bool ws__ast_is(const struct ws__ast *t, int32_t i,
 }
 int32_t ws__ast_child(const struct ws__ast *t, int32_t i, int nth); /* or -1 */
 int ws__ast_nchild(const struct ws__ast *t, int32_t i);
-/* Without parentheses and casts that change no type class. */
+/* Without parentheses and casts that change no type class. Those around a comma
+ * stay: without them its text is another where it is moved. */
 int32_t ws__ast_bare(const struct ws__ast *t, int32_t i);
 /* The node behind i in the text that is not below it (n at the end): all below
  * i are i + 1 ... this - 1. */

@@ -571,6 +571,19 @@ size_t ws__xform_next_launch(const struct ws__xform_in *in, size_t from)
     return from;
 }
 
+bool ws__xform_same_blocks(const struct ws__xform_in *in)
+{
+    struct ws__xform_in l = *in;
+
+    for (l.launch = ws__xform_next_launch(in, 0);
+         l.launch < in->kernel->nlaunch;
+         l.launch = ws__xform_next_launch(in, l.launch + 1))
+        for (int d = 0; d < 3; d++)
+            if (strcmp(ws__xform_block(&l, d), ws__xform_block(in, d)) != 0)
+                return false;
+    return true;
+}
+
 static bool asks(const struct ws__ast *t, int32_t i)
 {
     static const char *const names[] = {"threadIdx", "blockIdx", "blockDim",

@@ -159,6 +159,8 @@ const struct ws__arg *ws__xform_arg(const struct ws__xform_in *in,
 /* The launch at `from` or behind it that launches in's function; the number of
  * launches: there is none. */
 size_t ws__xform_next_launch(const struct ws__xform_in *in, size_t from);
+/* Have all launches of in's function the same block, by its text? */
+bool ws__xform_same_blocks(const struct ws__xform_in *in);
 /* The functions that the kernel launches and whose bodies are in the file, each
  * once: opens the next, of launch *from or one behind it. False: there are no
  * more. */

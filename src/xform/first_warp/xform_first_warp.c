@@ -188,6 +188,8 @@ static bool check_block(struct first *r)
 
     if (l->block[1] || l->block[2])
         return no(r, "the block has more than one dimension");
+    if (!ws__xform_same_blocks(r->in))
+        return no(r, "it is launched with blocks of several sizes");
     if (ws__rows_number(ws__xform_block(r->in, 0), &number) &&
         number < WS__ROWS_WARP)
         return no(r, "a block has no whole warp");
