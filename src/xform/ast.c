@@ -443,6 +443,16 @@ static bool bound_of(const struct ws__ast *t, struct ws__ast_for *f)
     return f->inclusive || t->node[c].op == CL_BinaryOperator_LT;
 }
 
+/* Can the variable come to any bound? A narrow one may begin anew before, and
+ * the loop ends by something else or not at all. */
+static bool holds_bounds(const struct ws__ast *t, int32_t var)
+{
+    const struct ws__ast_type *y = &t->node[var].type;
+
+    return y->class == WS__AT_INT && y->bits >= 32 && y->width == 1 &&
+           !y->pointers && !y->ndim;
+}
+
 void ws__ast_for(const struct ws__ast *t, int32_t loop, struct ws__ast_for *out)
 {
     uint32_t mark[3];
@@ -474,7 +484,8 @@ void ws__ast_for(const struct ws__ast *t, int32_t loop, struct ws__ast_for *out)
     if (out->init < 0 || out->body < 0)
         return;
     out->var = counter(t, out->init, &out->from);
-    out->counts = out->var >= 0 && bound_of(t, out) && step_of(t, out) &&
+    out->counts = out->var >= 0 && holds_bounds(t, out->var) &&
+                  bound_of(t, out) && step_of(t, out) &&
                   !ws__ast_changes(t, out->body, out->var);
 }
 

@@ -176,8 +176,8 @@ bool ws__ast_same(const struct ws__ast *t, int32_t a, int32_t b);
 
 struct ws__ast_for {
     int32_t loop, init, cond, step, body; /* -1: there is none */
-    /* Where it counts: for (v = from; v < to; v += by), v being changed nowhere
-     * else; `by` positive. */
+    /* Where it counts: for (v = from; v < to; v += by), v being an integer of
+     * at least 32 bits and changed nowhere else; `by` positive. */
     bool counts;
     int32_t var, from, to, by; /* by -1: 1 */
     bool inclusive;            /* v <= to */
