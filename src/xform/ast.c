@@ -213,11 +213,51 @@ static bool writes_to(const struct ws__ast *t, int32_t i, int32_t decl)
     return ws__ast_refers(t, to, decl) && !t->node[decl].type.pointers;
 }
 
+/* Can what p makes of the array below it write to it: a function that gets its
+ * address, a pointer that is set to it? */
+static bool may_write(const struct ws__ast *t, int32_t p, int32_t array)
+{
+    int32_t c = ws__ast_child(t, p, 0);
+    int32_t f = t->node[p].decl, param;
+
+    if (t->node[p].kind == WS__AST_VAR)
+        return t->node[p].type.pointers && !t->node[p].type.is_const;
+    if (t->node[p].kind != WS__AST_CALL)
+        return t->node[p].kind != WS__AST_OTHER; /* sizeof */
+    if (ws__ast_is_pure_call(t, p))
+        return false;
+    if (f < 0 || t->node[f].kind != WS__AST_FUNCTION)
+        return true;
+    param = t->node[f].first;
+    for (c = t->node[c].next; c >= 0 && c != array; c = t->node[c].next)
+        param = param < 0 ? param : t->node[param].next;
+    return !ws__ast_is(t, param, WS__AST_PARAM) ||
+           !t->node[param].type.is_const;
+}
+
+/* Is an array of its own, or a part that is one, handed on as an address? */
+static bool hands_array(const struct ws__ast *t, int32_t use, int32_t root)
+{
+    const struct ws__ast_node *d = &t->node[t->node[use].decl];
+    int32_t i = use, p = t->node[use].parent;
+    int levels = 0;
+
+    if (d->kind != WS__AST_VAR || !d->type.ndim || d->type.is_const)
+        return false;
+    for (;
+         p >= root && p >= 0 && t->node[p].first == i &&
+         (t->node[p].kind == WS__AST_PAREN || t->node[p].kind == WS__AST_CAST ||
+          t->node[p].kind == WS__AST_INDEX);
+         i = p, p = t->node[p].parent)
+        levels += t->node[p].kind == WS__AST_INDEX;
+    return levels < d->type.ndim && p >= root && p >= 0 && may_write(t, p, i);
+}
+
 bool ws__ast_is_changed_at(const struct ws__ast *t, int32_t use, int32_t root)
 {
     int32_t decl = t->node[use].decl, i = use, p = t->node[use].parent;
 
-    if (ws__ast_is_bound(t, i))
+    if (ws__ast_is_bound(t, i) || hands_array(t, i, root))
         return true;
     while (p >= root && p >= 0 && t->node[p].first == i &&
            (t->node[p].kind == WS__AST_PAREN ||

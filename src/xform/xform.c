@@ -584,7 +584,7 @@ bool ws__xform_same_blocks(const struct ws__xform_in *in)
     return true;
 }
 
-static bool asks(const struct ws__ast *t, int32_t i)
+bool ws__xform_asks(const struct ws__ast *t, int32_t i)
 {
     static const char *const names[] = {"threadIdx", "blockIdx", "blockDim",
                                         "gridDim"};
@@ -599,6 +599,18 @@ static bool asks(const struct ws__ast *t, int32_t i)
     return false;
 }
 
+/* Assembly, by which a thread may ask, too: a jump that is none of C's. */
+static bool is_assembly(const struct ws__ast *t, int32_t i)
+{
+    static const char *const words[] = {"switch", "case", "default", "goto"};
+    const char *p = t->text + t->node[i].begin;
+
+    for (size_t k = 0; k < WS_COUNT(words); k++)
+        if (!strncmp(p, words[k], strlen(words[k])))
+            return false;
+    return t->node[i].kind == WS__AST_JUMP;
+}
+
 bool ws__xform_others_ask(const struct ws__xform_in *in)
 {
     const struct ws__ast *t = in->ast;
@@ -606,10 +618,11 @@ bool ws__xform_others_ask(const struct ws__xform_in *in)
     for (int32_t i = 0; i < t->n; i++) {
         int32_t f;
 
-        if (!asks(t, i))
+        if (!ws__xform_asks(t, i) && !is_assembly(t, i))
             continue;
         f = ws__ast_up(t, i, WS__AST_FUNCTION);
-        if (f != in->func && (f < 0 || !t->node[f].is_kernel))
+        if (f < 0 || (f != in->func && (!t->node[f].is_kernel ||
+                                        ws__xform_reaches(t, in->func, f))))
             return true;
     }
     return false;

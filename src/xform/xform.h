@@ -171,8 +171,10 @@ bool ws__xform_is_first(const struct ws__xform_in *in);
 /* The first node behind i, -1 at first, that lies in a function that the kernel
  * runs; the number of nodes: there is none. */
 int32_t ws__xform_next_run(const struct ws__xform_in *in, int32_t i);
-/* Does another function of the file that a kernel may call ask which thread or
- * block it is, or what the launch is? */
+/* Is a name of the launch here: of its threads, blocks and their numbers? */
+bool ws__xform_asks(const struct ws__ast *t, int32_t i);
+/* Does another function of the file that the kernel may call ask which thread
+ * or block it is, or what the launch is, perhaps by assembly? */
 bool ws__xform_others_ask(const struct ws__xform_in *in);
 /* May function `from` come to call `to`, by the names of calls? */
 bool ws__xform_reaches(const struct ws__ast *t, int32_t from, int32_t to);

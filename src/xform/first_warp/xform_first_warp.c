@@ -174,6 +174,7 @@ static bool leaves_some(const struct first *r)
         for (int32_t p = i; p > r->in->body; p = t->node[p].parent)
             if ((t->node[p].kind == WS__AST_IF ||
                  t->node[p].kind == WS__AST_WHILE ||
+                 t->node[p].kind == WS__AST_DO ||
                  t->node[p].kind == WS__AST_FOR) &&
                 ws__loop_by_thread(r->in, p))
                 return true;
