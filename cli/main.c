@@ -158,6 +158,7 @@ int main(int argc, char **argv)
 
     if (open_standard_files() < 0)
         return EXIT_MACHINE;
+    setenv("LIBCLANG_NOTHREADS", "1", 0); /* see ws_forge */
     cli.ctx = ws_ctx_new(&o);
     if (!cli.ctx) {
         fputs("wavesmith: out of memory\n", stderr);

@@ -420,6 +420,14 @@ bool ws__fs_exists(const char *path)
     return !stat(path, &st);
 }
 
+bool ws__fs_same(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
 int ws__fs_can_create(struct ws_ctx *ctx, const char *dir)
 {
     if (!access(dir, W_OK | X_OK))

@@ -59,6 +59,8 @@ int ws__fs_end(struct ws_ctx *ctx, const char *path, int fd, bool sync);
 int ws__find_program(struct ws_ctx *ctx, const char *folders, const char *name,
                      char **path);
 bool ws__fs_exists(const char *path);
+/* Both are there, and one file. */
+bool ws__fs_same(const char *a, const char *b);
 /* There, and something that cannot be read like a file: a pipe, a device... */
 bool ws__fs_is_odd(const char *path);
 /* The first bytes of a regular file, 0 if there is none or it is empty. */

@@ -163,12 +163,34 @@ static int open_compiler(struct forging *s)
                                  s->o.trust_python != 0, &s->shop->ready);
 }
 
-/* What cannot be written is better known before hours of work. */
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* What cannot be written is better known before hours of work; and the source
+ * that is begun with stays. */
 static int check_out(struct forging *s)
 {
+    const struct ws__kernel *k = &s->spec->s->kernel[s->f.original.kernel];
+    char *out;
+    bool same;
+
     if (!s->o.out)
         return 0;
     WS_TRY(ws__fs_mkdirs(s->ctx, s->o.out));
+    out = ws__path_join(s->ctx, s->o.out, base_name(k->source_file));
+    if (!out)
+        return WS_ENOMEM;
+    same = ws__fs_same(out, k->source_file);
+    ws__free(s->ctx, out);
+    if (same) {
+        ws__fail(s->ctx, WS_EINVAL, "'%s' would be written over",
+                 k->source_file);
+        return ws__hint(s->ctx, "give --out another folder than the source's");
+    }
     return ws__fs_can_create(s->ctx, s->o.out);
 }
 
@@ -327,13 +349,6 @@ static int put_rows(struct forging *s, struct ws_forge_result *r)
     r->row = row;
     r->nrow = p->nworkload;
     return 0;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
 }
 
 /* What names the op wherever the kernel file lies: nothing if it is a shipped
@@ -585,9 +600,9 @@ int ws_forge(struct ws_spec *spec, const struct ws_forge_opts *opts,
         WS_TRY_DONE(explain(s, out));
         goto done;
     }
-    WS_TRY_DONE(check_out(s));
     WS_TRY_DONE(open_device(s));
     WS_TRY_DONE(choose(s));
+    WS_TRY_DONE(check_out(s));
     WS_TRY_DONE(open_compiler(s));
     WS_TRY_DONE(open_store(s));
     WS_TRY_DONE(open_model(s));

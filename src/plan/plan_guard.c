@@ -191,6 +191,54 @@ static const char *renamed_text(struct ws__workshop *s, const char *text,
     return NULL;
 }
 
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Every such word gets "_before" behind it. */
+static const char *mark_words(struct ws__workshop *s, const char *text,
+                              const char *word)
+{
+    size_t n = strlen(word);
+    struct ws__buf b;
+    const char *out;
+
+    ws__buf_init(&b, s->spec->ctx, 2 * strlen(text) + 64);
+    for (const char *p = text; *p; p++) {
+        bool here = !strncmp(p, word, n) && !is_word(p[n]) &&
+                    (p == text || !is_word(p[-1]));
+
+        ws__buf_printf(&b, "%c%.*s", *p, here ? (int)n - 1 : 0, p + 1);
+        if (here) {
+            ws__buf_puts(&b, "_before");
+            p += n - 1;
+        }
+    }
+    out = b.failed || !b.data ? NULL : ws__arena_strdup(&s->arena, b.data);
+    ws__buf_free(&b);
+    return out;
+}
+
+/* A parameter that has the name of an axis which is a constant of the new
+ * kernel would be no name there. */
+static const char *spare_constants(struct ws__workshop *s, uint32_t with,
+                                   const struct ws__ast *t, int32_t function,
+                                   const char *text)
+{
+    const struct ws__kernel *k = &s->spec->s->kernel[with];
+
+    for (int32_t c = t->node[function].first; c >= 0 && text;
+         c = t->node[c].next)
+        for (size_t a = 0; a < k->op->naxis && text; a++)
+            if (ws__ast_is(t, c, WS__AST_PARAM) && t->node[c].name &&
+                (k->specialize & 1u << a) &&
+                !strcmp(t->node[c].name, k->op->axis[a].name))
+                text = mark_words(s, text, t->node[c].name);
+    return text;
+}
+
 struct both {
     struct ws__renamed renamed[WS__MAX_LAUNCHES];
     size_t n;
@@ -222,6 +270,8 @@ static int add_function(struct ws__workshop *s, uint32_t with, uint32_t without,
     r->from = entry;
     r->to = new_name(s, b->text, entry);
     old = r->to ? renamed_text(s, old, r) : NULL;
+    if (old)
+        old = spare_constants(s, with, &s->source[without].ast, before, old);
     at = strstr(b->text, new);
     if (!old || !at) {
         snprintf(why, 512, "where '%s' is declared cannot be read", entry);
@@ -235,6 +285,37 @@ static int add_function(struct ws__workshop *s, uint32_t with, uint32_t without,
     return b->text ? 1 : WS_ENOMEM;
 }
 
+static bool is_entry(const struct ws__kernel *k, const char *name)
+{
+    for (size_t i = 0; i < k->nlaunch; i++)
+        if (!strcmp(k->launch[i].entry, name))
+            return true;
+    return false;
+}
+
+/* Functions that are no entries and that the move changed: there would be one
+ * of each for both. NULL: none. */
+static const char *changed_helper(struct ws__workshop *s, uint32_t with,
+                                  uint32_t without)
+{
+    const struct ws__ast *t = &s->source[without].ast;
+    int32_t old, new;
+
+    for (int32_t i = 0; i < t->n; i = ws__ast_after(t, i)) {
+        const char *name = t->node[i].name, *a, *b;
+
+        if (t->node[i].kind != WS__AST_FUNCTION || !name ||
+            ws__ast_function(t, name) != i ||
+            is_entry(&s->spec->s->kernel[without], name))
+            continue;
+        a = function(s, t, name, &old);
+        b = function(s, &s->source[with].ast, name, &new);
+        if (!a || !b || strcmp(a, b) != 0)
+            return name;
+    }
+    return NULL;
+}
+
 /* 0: they cannot be one kernel, and why. */
 static int join(struct ws__workshop *s, uint32_t with, uint32_t without,
                 const char *when, struct both *b, char why[512])
@@ -244,6 +325,11 @@ static int join(struct ws__workshop *s, uint32_t with, uint32_t without,
 
     if (k->dialect == WS__DIALECT_TRITON) {
         snprintf(why, 512, "functions in Triton are not put side by side");
+        return 0;
+    }
+    if (changed_helper(s, with, without)) {
+        snprintf(why, 512, "'%s', which is called, is another one now",
+                 changed_helper(s, with, without));
         return 0;
     }
     WS_TRY(ws__workshop_text(s, with, &b->text));

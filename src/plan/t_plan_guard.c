@@ -222,6 +222,26 @@ static void again(void **state)
     close_shop();
 }
 
+/* A length that becomes a constant is a parameter's name in the old one. */
+static void constants(void **state)
+{
+    struct ws__candidate with = {0}, without = {0};
+    const char *words, *text;
+    char why[512] = "";
+    uint32_t out;
+
+    (void)state;
+    NEED_CLANG;
+    open_shop();
+    without.kernel = kernel_named("gemm_naive_cuda");
+    made("specialise", without.kernel, &with);
+    if (ws__workshop_guard(shop, &with, &without, row, &out, &words, why) != 1)
+        fail_msg("%s", why);
+    assert_int_equal(ws__workshop_text(shop, out, &text), 0);
+    assert_non_null(strstr(text, "int N_before"));
+    close_shop();
+}
+
 static void what_cannot_be(void **state)
 {
     struct ws__candidate with = {0}, without = {0};
@@ -266,9 +286,8 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conditions),
-        cmocka_unit_test(both_in_one),
-        cmocka_unit_test(again),
+        cmocka_unit_test(conditions),     cmocka_unit_test(both_in_one),
+        cmocka_unit_test(again),          cmocka_unit_test(constants),
         cmocka_unit_test(what_cannot_be),
     };
 

@@ -3,9 +3,16 @@
 
 #include "xform/clang_api.h"
 
+#include <pthread.h>
+
 #include "base/banned.h"
 
 #define MAX_NODES 200000
+/* Of the stack that clang runs on: a level takes some 2 KB, and two bytes of a
+ * source, one macro each, can go down one. */
+#define MIN_STACK ((size_t)64 << 20)
+#define MAX_STACK ((size_t)4 << 30)
+#define STACK_A_BYTE 1024
 #define MAX_DEPTH 400
 #define MAX_ARGS 40
 
@@ -775,6 +782,48 @@ static int parse(struct build *b, const struct ws__ast_source *s)
     return rc < 0 ? rc : b->rc;
 }
 
+struct parsing {
+    struct build *b;
+    const struct ws__ast_source *s;
+    int rc;
+};
+
+static void *parse_main(void *user)
+{
+    struct parsing *p = user;
+
+    p->rc = parse(p->b, p->s);
+    return NULL;
+}
+
+/* clang goes down as deep as a source is nested, and a stack of the usual size
+ * ends at some thousands of "else if". It is run on a large one, of which only
+ * what is used takes memory, if the program has set LIBCLANG_NOTHREADS; else
+ * libclang takes a thread of its own. */
+static int parse_deep(struct build *b, const struct ws__ast_source *s)
+{
+    struct parsing p = {.b = b, .s = s};
+    size_t stack = MIN_STACK + strlen(s->text) * STACK_A_BYTE;
+    pthread_attr_t attr;
+    pthread_t thread;
+    int rc = pthread_attr_init(&attr);
+
+    if (stack > MAX_STACK)
+        stack = MAX_STACK;
+    if (!rc) {
+        rc = pthread_attr_setstacksize(&attr, stack);
+        if (!rc)
+            rc = pthread_create(&thread, &attr, parse_main, &p);
+        pthread_attr_destroy(&attr);
+    }
+    if (rc)
+        return ws__fail(b->ctx, WS_ENOMEM,
+                        "no memory for a stack of %zu MB to read '%s' on",
+                        stack >> 20, s->path);
+    pthread_join(thread, NULL);
+    return p.rc;
+}
+
 int ws__ast_build(struct ws_ctx *ctx, struct ws__arena *a,
                   const struct ws__ast_source *s, struct ws__ast *out)
 {
@@ -789,7 +838,7 @@ int ws__ast_build(struct ws_ctx *ctx, struct ws__arena *a,
     if (!out->path || !out->text)
         return WS_ENOMEM;
     WS_TRY(ws__clang_open(ctx, s->library, &b.api));
-    rc = parse(&b, s);
+    rc = parse_deep(&b, s);
     if (rc >= 0)
         rc = settle(&b);
     if (rc < 0) {

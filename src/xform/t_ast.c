@@ -292,6 +292,24 @@ static void accesses(void **state)
 
 /* --- failures ------------------------------------------------------------- */
 
+/* More than a thread of libclang's own has the stack for. */
+static void deep_chain(void **state)
+{
+    const size_t levels = 8000, room = levels * 32 + 100;
+    char *text = malloc(room);
+    struct ws__ast t;
+    size_t n;
+
+    NEEDS_CLANG;
+    n = (size_t)snprintf(text, room, "kernel void k(int n)\n{ if (n) n = 1;\n");
+    for (size_t i = 0; i < levels; i++)
+        n += (size_t)snprintf(text + n, room - n, "else if (n == %zu) n = 2;\n",
+                              i);
+    snprintf(text + n, room - n, "}\n");
+    assert_int_equal(build_in(ctx, &arena, text, false, &t), WS_ELIMIT);
+    free(text);
+}
+
 static void errors(void **state)
 {
     struct ws__ast t;
@@ -474,6 +492,7 @@ static int setup(void **state)
     struct cl_api api = {0};
 
     (void)state;
+    setenv("LIBCLANG_NOTHREADS", "1", 1);
     ctx = t_ctx(NULL);
     ws__arena_init(&arena, ctx);
     have_clang = ws__clang_open(ctx, NULL, &api) >= 0;
@@ -498,8 +517,8 @@ int main(void)
         cmocka_unit_test(loops),          cmocka_unit_test(macros_and_words),
         cmocka_unit_test(sums),           cmocka_unit_test(no_sums),
         cmocka_unit_test(accesses),       cmocka_unit_test(errors),
-        cmocka_unit_test(out_of_memory),  cmocka_unit_test(bad_edits),
-        cmocka_unit_test(tables)};
+        cmocka_unit_test(deep_chain),     cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(bad_edits),      cmocka_unit_test(tables)};
 
     return cmocka_run_group_tests(tests, setup, teardown);
 }

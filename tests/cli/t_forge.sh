@@ -48,6 +48,10 @@ if [ -n "${SAN:-}" ]; then # the loop has unit tests; here its wiring is watched
     finish
 fi
 
+expect "a result over the source" 2 "$ws" forge "$spec" --kernel gemm_naive_opencl --budget 4 --out "$spec/kernels"
+check "is refused before anything is run" err_has "would be written over"
+check "and the source stays" cmp -s practice/gemm_naive/kernels/gemm_naive.cl "$spec/kernels/gemm_naive.cl"
+
 # --- a whole run, killed in the middle -------------------------------------
 printf -- '- {M: 96, N: 128, K: 160}\n- {M: 67, N: 61, K: 45}\n' >"$tmp/shapes.yaml"
 forge=("$ws" forge "$spec" --kernel gemm_naive_opencl --workloads "$tmp/shapes.yaml" --seed 3 --store "$tmp/s.db")

@@ -526,6 +526,23 @@ static int rounds(struct ws__forging *s)
 
 /* --- the whole ------------------------------------------------------------ */
 
+/* The gates that what is kept must pass: what the original does not pass, no
+ * move of ours mends. */
+static int prove_original(struct ws__forging *s)
+{
+    struct ws__forge_outcome *o = s->out;
+    struct ws__forge_step x = {.end = WS__FORGE_START};
+
+    WS_TRY(ws__forge_prove(s, &s->f->original, WS__WANT_PROOF, &x));
+    if (x.end == WS__FORGE_KEPT)
+        return 0;
+    o->verdict = x.verdict;
+    o->workload = 0;
+    ws__free(s->f->ctx, o->why);
+    o->why = x.why;
+    return 0;
+}
+
 static int begin(struct ws__forging *s)
 {
     struct ws__forge_event e = {.kind = WS__FORGE_START,
@@ -538,6 +555,8 @@ static int begin(struct ws__forging *s)
     s->base.step = -1;
     s->speedup = 1;
     WS_TRY(ws__forge_first(s));
+    if (o->verdict == WS__V_OK)
+        WS_TRY(prove_original(s));
     e.verdict = o->verdict;
     e.why = o->why;
     tell(s, &e);

@@ -46,7 +46,7 @@ struct world {
     bool half_made[MAX_KERNELS];
     uint32_t nkernel;
     struct ws__workload workload[2];
-    bool guards, no_guard;
+    bool guards, no_guard, unproven;
     unsigned allowed; /* moves that are listed at all */
     double gap;       /* of the original; 0: nobody knows */
     uint64_t asked, stop_at;
@@ -112,7 +112,9 @@ static int fill(const struct ws__candidate *c, const struct ws__question *q,
     t->workload = q->workload;
     t->did = q->want;
     t->effort = q->effort;
-    t->verdict = has(c->kernel, 2) ? WS__V_WRONG : WS__V_OK;
+    t->verdict = has(c->kernel, 2) || (w.unproven && (q->want & WS__WANT_PROOF))
+                     ? WS__V_WRONG
+                     : WS__V_OK;
     t->res.binary.lo = w.made[c->kernel] & ~(1u << 3);
     t->res.binary.hi = 7;
     if (t->verdict != WS__V_OK)
@@ -575,6 +577,20 @@ static void original_is_wrong(void **state)
     ws__forge_clear(ctx, &o);
 }
 
+/* It is right, but not by the gates that are the last: nothing is tried. */
+static void original_is_not_proven(void **state)
+{
+    struct ws__forge_outcome o;
+
+    (void)state;
+    w.unproven = true;
+    assert_int_equal(run(ctx, NULL, false, &o), 0);
+    assert_int_equal(o.verdict, WS__V_WRONG);
+    assert_string_equal(o.why, "one is off");
+    assert_int_equal(o.nstep, 0);
+    ws__forge_clear(ctx, &o);
+}
+
 static void budgets(void **state)
 {
     const struct ws__forge_opts opts = {.budget_trials = 6};
@@ -731,6 +747,7 @@ int main(void)
         cmocka_unit_test_setup(nothing_to_gain, reset),
         cmocka_unit_test_setup(values_of_old_parameters, reset),
         cmocka_unit_test_setup(original_is_wrong, reset),
+        cmocka_unit_test_setup(original_is_not_proven, reset),
         cmocka_unit_test_setup(budgets, reset),
         cmocka_unit_test_setup(order, reset),
         cmocka_unit_test_setup(resumed, reset),
