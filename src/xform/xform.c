@@ -611,6 +611,17 @@ static bool is_assembly(const struct ws__ast *t, int32_t i)
     return t->node[i].kind == WS__AST_JUMP;
 }
 
+/* May a call be one of a function of a file that the source includes? */
+static bool is_elsewhere(const struct ws__ast *t, int32_t i)
+{
+    int dim;
+
+    return t->node[i].kind == WS__AST_CALL && t->node[i].decl < 0 &&
+           strstr(t->text, "include \"") && !ws__ast_is_pure_call(t, i) &&
+           !ws__ast_is_barrier(t, i) &&
+           ws__ast_launch_value(t, i, &dim) == WS__AL_NONE;
+}
+
 bool ws__xform_others_ask(const struct ws__xform_in *in)
 {
     const struct ws__ast *t = in->ast;
@@ -618,6 +629,8 @@ bool ws__xform_others_ask(const struct ws__xform_in *in)
     for (int32_t i = 0; i < t->n; i++) {
         int32_t f;
 
+        if (is_elsewhere(t, i))
+            return true;
         if (!ws__xform_asks(t, i) && !is_assembly(t, i))
             continue;
         f = ws__ast_up(t, i, WS__AST_FUNCTION);

@@ -173,8 +173,9 @@ bool ws__xform_is_first(const struct ws__xform_in *in);
 int32_t ws__xform_next_run(const struct ws__xform_in *in, int32_t i);
 /* Is a name of the launch here: of its threads, blocks and their numbers? */
 bool ws__xform_asks(const struct ws__ast *t, int32_t i);
-/* Does another function of the file that the kernel may call ask which thread
- * or block it is, or what the launch is, perhaps by assembly? */
+/* Does another function that the kernel may call ask which thread or block it
+ * is, or what the launch is, perhaps by assembly? One of an included file is
+ * taken to. */
 bool ws__xform_others_ask(const struct ws__xform_in *in);
 /* May function `from` come to call `to`, by the names of calls? */
 bool ws__xform_reaches(const struct ws__ast *t, int32_t from, int32_t to);
