@@ -1,9 +1,8 @@
 /* adding.c: atomics that are put off. See adding.h. */
-#include <stdlib.h>
-
 #include "xform/adding.h"
 
 #include "xform/pieces.h"
+#include "xform/rows.h"
 
 #include "base/banned.h"
 
@@ -81,7 +80,8 @@ static bool is_warps(int64_t n)
     return n >= 32 && n <= 1024 && !(n % 32);
 }
 
-/* Blocks of whole warps in one direction, whatever the parameter. */
+/* Blocks of whole warps in one direction: a number, or a parameter whatever its
+ * value. */
 static bool check_block(const struct ws__xform_in *in, struct ws__adding *a)
 {
     const struct ws__kernel *k = in->kernel;
@@ -89,7 +89,8 @@ static bool check_block(const struct ws__xform_in *in, struct ws__adding *a)
     for (size_t i = 0; i < k->nlaunch; i++) {
         const struct ws__launch *l = &k->launch[i];
         const char *text = l->block[0] ? l->block[0]->text : "1";
-        bool ok = is_warps(atol(text));
+        int64_t number;
+        bool ok = ws__rows_number(text, &number) && is_warps(number);
 
         if (strcmp(l->entry, k->launch[in->launch].entry))
             continue;

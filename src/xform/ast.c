@@ -31,10 +31,11 @@ int32_t ws__ast_bare(const struct ws__ast *t, int32_t i)
 
         if (c < 0 || n->next == i || ws__ast_nchild(t, i) != 1)
             return i;
-        if (n->kind != WS__AST_PAREN &&
-            !(n->kind == WS__AST_CAST &&
-              n->type.class == t->node[c].type.class &&
-              n->type.bits >= t->node[c].type.bits))
+        if (n->kind == WS__AST_PAREN
+                ? ws__ast_is_op(t, c, CL_BinaryOperator_Comma)
+                : !(n->kind == WS__AST_CAST &&
+                    n->type.class == t->node[c].type.class &&
+                    n->type.bits >= t->node[c].type.bits))
             return i;
         i = c;
     }
@@ -212,11 +213,51 @@ static bool writes_to(const struct ws__ast *t, int32_t i, int32_t decl)
     return ws__ast_refers(t, to, decl) && !t->node[decl].type.pointers;
 }
 
+/* Can what p makes of the array below it write to it: a function that gets its
+ * address, a pointer that is set to it? */
+static bool may_write(const struct ws__ast *t, int32_t p, int32_t array)
+{
+    int32_t c = ws__ast_child(t, p, 0);
+    int32_t f = t->node[p].decl, param;
+
+    if (t->node[p].kind == WS__AST_VAR)
+        return t->node[p].type.pointers && !t->node[p].type.is_const;
+    if (t->node[p].kind != WS__AST_CALL)
+        return t->node[p].kind != WS__AST_OTHER; /* sizeof */
+    if (ws__ast_is_pure_call(t, p))
+        return false;
+    if (f < 0 || t->node[f].kind != WS__AST_FUNCTION)
+        return true;
+    param = t->node[f].first;
+    for (c = t->node[c].next; c >= 0 && c != array; c = t->node[c].next)
+        param = param < 0 ? param : t->node[param].next;
+    return !ws__ast_is(t, param, WS__AST_PARAM) ||
+           !t->node[param].type.is_const;
+}
+
+/* Is an array of its own, or a part that is one, handed on as an address? */
+static bool hands_array(const struct ws__ast *t, int32_t use, int32_t root)
+{
+    const struct ws__ast_node *d = &t->node[t->node[use].decl];
+    int32_t i = use, p = t->node[use].parent;
+    int levels = 0;
+
+    if (d->kind != WS__AST_VAR || !d->type.ndim || d->type.is_const)
+        return false;
+    for (;
+         p >= root && p >= 0 && t->node[p].first == i &&
+         (t->node[p].kind == WS__AST_PAREN || t->node[p].kind == WS__AST_CAST ||
+          t->node[p].kind == WS__AST_INDEX);
+         i = p, p = t->node[p].parent)
+        levels += t->node[p].kind == WS__AST_INDEX;
+    return levels < d->type.ndim && p >= root && p >= 0 && may_write(t, p, i);
+}
+
 bool ws__ast_is_changed_at(const struct ws__ast *t, int32_t use, int32_t root)
 {
     int32_t decl = t->node[use].decl, i = use, p = t->node[use].parent;
 
-    if (ws__ast_is_bound(t, i))
+    if (ws__ast_is_bound(t, i) || hands_array(t, i, root))
         return true;
     while (p >= root && p >= 0 && t->node[p].first == i &&
            (t->node[p].kind == WS__AST_PAREN ||
@@ -442,6 +483,16 @@ static bool bound_of(const struct ws__ast *t, struct ws__ast_for *f)
     return f->inclusive || t->node[c].op == CL_BinaryOperator_LT;
 }
 
+/* Can the variable come to any bound? A narrow one may begin anew before, and
+ * the loop ends by something else or not at all. */
+static bool holds_bounds(const struct ws__ast *t, int32_t var)
+{
+    const struct ws__ast_type *y = &t->node[var].type;
+
+    return y->class == WS__AT_INT && y->bits >= 32 && y->width == 1 &&
+           !y->pointers && !y->ndim;
+}
+
 void ws__ast_for(const struct ws__ast *t, int32_t loop, struct ws__ast_for *out)
 {
     uint32_t mark[3];
@@ -473,7 +524,8 @@ void ws__ast_for(const struct ws__ast *t, int32_t loop, struct ws__ast_for *out)
     if (out->init < 0 || out->body < 0)
         return;
     out->var = counter(t, out->init, &out->from);
-    out->counts = out->var >= 0 && bound_of(t, out) && step_of(t, out) &&
+    out->counts = out->var >= 0 && holds_bounds(t, out->var) &&
+                  bound_of(t, out) && step_of(t, out) &&
                   !ws__ast_changes(t, out->body, out->var);
 }
 

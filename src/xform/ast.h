@@ -131,7 +131,8 @@ static inline bool ws__ast_is(const struct ws__ast *t, int32_t i,
 }
 int32_t ws__ast_child(const struct ws__ast *t, int32_t i, int nth); /* or -1 */
 int ws__ast_nchild(const struct ws__ast *t, int32_t i);
-/* Without parentheses and casts that change no type class. */
+/* Without parentheses and casts that change no type class. Those around a comma
+ * stay: without them its text is another where it is moved. */
 int32_t ws__ast_bare(const struct ws__ast *t, int32_t i);
 /* The node behind i in the text that is not below it (n at the end): all below
  * i are i + 1 ... this - 1. */
@@ -175,8 +176,8 @@ bool ws__ast_same(const struct ws__ast *t, int32_t a, int32_t b);
 
 struct ws__ast_for {
     int32_t loop, init, cond, step, body; /* -1: there is none */
-    /* Where it counts: for (v = from; v < to; v += by), v being changed nowhere
-     * else; `by` positive. */
+    /* Where it counts: for (v = from; v < to; v += by), v being an integer of
+     * at least 32 bits and changed nowhere else; `by` positive. */
     bool counts;
     int32_t var, from, to, by; /* by -1: 1 */
     bool inclusive;            /* v <= to */

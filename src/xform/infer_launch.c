@@ -125,6 +125,13 @@ static void look(struct ws__infer *x, struct guess g[3])
     }
 }
 
+/* Is nothing more on the line, but perhaps a comment? */
+static bool ends_there(const char *p)
+{
+    p += strspn(p, " \t\r");
+    return !*p || *p == '\n' || !strncmp(p, "//", 2) || !strncmp(p, "/*", 2);
+}
+
 /* #define BLOCK 128, which only the host seems to use. */
 static int64_t named_block(const struct ws__ast *t)
 {
@@ -139,9 +146,10 @@ static int64_t named_block(const struct ws__ast *t)
 
         for (size_t i = 0; i < WS_COUNT(names); i++)
             if (strlen(names[i]) == n && !strncmp(name, names[i], n)) {
-                long v = strtol(name + n, NULL, 10);
+                char *end;
+                long v = strtol(name + n, &end, 10);
 
-                if (v >= 32 && v <= 1024)
+                if (v >= 32 && v <= 1024 && ends_there(end))
                     return v;
             }
     }

@@ -77,7 +77,8 @@ int32_t ws__loop_stray(const struct ws__xform_in *in, int32_t root);
 /* A call below root to what may have effects, take an address or ask for a
  * place among threads: its node; -1: there is none. */
 int32_t ws__loop_call(const struct ws__ast *t, int32_t root);
-/* Does the value depend on which thread it is? Follows variables. */
+/* May the value depend on which thread it is? Follows variables; what a
+ * function makes of more than its arguments is taken to. */
 bool ws__loop_by_thread(const struct ws__xform_in *in, int32_t expr);
 /* What a loop that does nothing but one reduction of this kind joins in a turn;
  * -1: it does more. */

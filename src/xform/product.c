@@ -457,6 +457,9 @@ bool ws__product_find(const struct ws__xform_in *in, struct ws__product *out,
     if (asks_for_size(in))
         return ws__product_no(&l, in->func,
                               "the source asks for this block size");
+    if (!ws__xform_same_blocks(in))
+        return ws__product_no(&l, in->func,
+                              "it is launched with blocks of several sizes");
     if (in->kernel->launch[in->launch].block[2] && l.block[2] != 1)
         return ws__product_no(&l, in->func,
                               "a block has threads in three directions");

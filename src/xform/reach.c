@@ -249,7 +249,6 @@ static bool is_plain_function(const struct ws__ast *t, int32_t f, int depth)
 {
     int32_t end = ws__ast_after(t, f);
     bool body = false;
-    int dim;
 
     if (depth > MAX_DEPTH)
         return false;
@@ -266,7 +265,7 @@ static bool is_plain_function(const struct ws__ast *t, int32_t f, int depth)
             (n->kind == WS__AST_REF && n->decl >= 0 &&
              t->node[n->decl].kind == WS__AST_VAR &&
              !ws__ast_below(t, n->decl, f) && !t->node[n->decl].known) ||
-            ws__ast_launch_value(t, i, &dim) != WS__AL_NONE)
+            ws__xform_asks(t, i))
             return false;
     }
     return body;
@@ -305,22 +304,59 @@ static bool see(struct seen *s, int32_t decl)
 static bool by_thread(const struct ws__xform_in *in, int32_t expr,
                       struct seen *s);
 
+/* Is the variable changed here by more than an assignment to it as a whole or a
+ * step: through its address, a reference, in a part? */
+static bool changes_unseen(const struct ws__xform_in *in, int32_t use)
+{
+    const struct ws__ast *t = in->ast;
+    int32_t p = t->node[use].parent;
+
+    if (!ws__ast_is_changed_at(t, use, in->body))
+        return false;
+    while (t->node[p].kind == WS__AST_PAREN)
+        p = t->node[p].parent;
+    return ws__ast_is_bound(t, use) ||
+           (t->node[p].kind != WS__AST_ASSIGN &&
+            (t->node[p].kind != WS__AST_UNARY ||
+             t->node[p].op == CL_UnaryOperator_AddrOf));
+}
+
 /* Is any value that the variable gets? */
 static bool var_by_thread(const struct ws__xform_in *in, int32_t d,
                           struct seen *s)
 {
     const struct ws__ast *t = in->ast;
     int32_t end = ws__ast_after(t, in->body);
+    const int32_t *use;
+    size_t n = ws__ast_uses_of(t, in->body, d, &use);
 
     if (t->node[d].kind == WS__AST_VAR && ws__ast_child(t, d, 0) >= 0 &&
-        by_thread(in, ws__ast_child(t, d, 0), s))
+        by_thread(in, d, s))
         return true;
+    for (size_t k = 0; !t->node[d].is_static && k < n; k++)
+        if (changes_unseen(in, use[k]))
+            return true;
     for (int32_t k = in->body; k < end; k++)
         if (t->node[k].kind == WS__AST_ASSIGN &&
             ws__ast_refers(t, ws__ast_child(t, k, 0), d) &&
             by_thread(in, ws__ast_child(t, k, 1), s))
             return true;
     return false;
+}
+
+/* Does a call or a name bring what may be the thread's own: its number, or what
+ * a function makes of more than its arguments? */
+static bool brings_own(const struct ws__ast *t, int32_t i)
+{
+    const struct ws__ast_node *n = &t->node[i];
+    int dim;
+
+    if (n->kind == WS__AST_REF)
+        return n->decl < 0 && n->name && !strcmp(n->name, "threadIdx");
+    if (n->kind != WS__AST_CALL || ws__ast_is_barrier(t, i) ||
+        ws__ast_launch_value(t, i, &dim) != WS__AL_NONE)
+        return false;
+    return ws__xform_asks(t, i) || !is_plain_call(t, i, 0);
 }
 
 static bool by_thread(const struct ws__xform_in *in, int32_t expr,
@@ -334,7 +370,8 @@ static bool by_thread(const struct ws__xform_in *in, int32_t expr,
         enum ws__ast_launch v = ws__ast_launch_value(t, i, &dim);
         int32_t d = t->node[i].kind == WS__AST_REF ? t->node[i].decl : -1;
 
-        if (v == WS__AL_THREAD || v == WS__AL_GLOBAL || s->n == MAX_SEEN)
+        if (v == WS__AL_THREAD || v == WS__AL_GLOBAL || s->n == MAX_SEEN ||
+            brings_own(t, i))
             return true;
         if (d >= 0 && ws__ast_below(t, d, in->func) && see(s, d) &&
             var_by_thread(in, d, s))

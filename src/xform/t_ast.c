@@ -146,6 +146,46 @@ static void changes(void **state)
                                  find(&t, WS__AST_PARAM, "int s")));
 }
 
+/* An array of a thread's own changes where a function or a pointer gets it that
+ * may write. */
+static void handed_arrays(void **state)
+{
+    static const struct {
+        const char *text;
+        bool changes;
+    } c[] = {{"fill(a);", true},
+             {"fill(b[1]);", true},
+             {"fill(a + 1);", true},
+             {"float *p = a; p[0] = 1;", true},
+             {"y[0] = look(1, a);", false},
+             {"y[0] = a[1] + b[0][1];", false},
+             {"const float *p = a; y[0] = p[1];", false},
+             {"y[0] = sizeof(a);", false},
+             {"unknown(a);", true}};
+
+    NEEDS_CLANG;
+    for (size_t i = 0; i < WS_COUNT(c); i++) {
+        bool second = strstr(c[i].text, "b[1])") != NULL;
+        char text[500];
+        struct ws__ast t;
+
+        snprintf(text, sizeof(text),
+                 "extern __device__ void unknown(float *);\n"
+                 "__device__ void fill(float *v) { v[0] = 1; }\n"
+                 "__device__ float look(int i, const float *v)\n"
+                 "{ return v[i]; }\n"
+                 "__global__ void k(float *y)\n"
+                 "{ float a[4]; float b[2][4]; %s }\n",
+                 c[i].text);
+        build(text, true, &t);
+        if (ws__ast_changes(&t, ws__ast_function(&t, "k"),
+                            find(&t, WS__AST_VAR,
+                                 second ? "float b[2][4]" : "float a[4]")) !=
+            c[i].changes)
+            fail_msg("%s", c[i].text);
+    }
+}
+
 static void loops(void **state)
 {
     static const struct {
@@ -156,6 +196,10 @@ static void loops(void **state)
              {"for (int i = 0, k = 1; i < n; i++)", false, false},
              {"for (int i = n; i > 0; i--)", false, false},
              {"for (int i = 1; i < n; i *= 2)", false, false},
+             {"for (unsigned char i = 0; i < n; i++)", false, false},
+             {"for (short i = 0; i < n; i++)", false, false},
+             {"for (float i = 0; i < n; i++)", false, false},
+             {"for (long long i = 0; i < n; i++)", true, false},
              {"for (;;)", false, false}};
 
     NEEDS_CLANG;
@@ -511,14 +555,21 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order),          cmocka_unit_test(cuda_classes),
-        cmocka_unit_test(opencl_members), cmocka_unit_test(changes),
-        cmocka_unit_test(loops),          cmocka_unit_test(macros_and_words),
-        cmocka_unit_test(sums),           cmocka_unit_test(no_sums),
-        cmocka_unit_test(accesses),       cmocka_unit_test(errors),
-        cmocka_unit_test(deep_chain),     cmocka_unit_test(out_of_memory),
-        cmocka_unit_test(bad_edits),      cmocka_unit_test(tables)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(order),
+                                       cmocka_unit_test(cuda_classes),
+                                       cmocka_unit_test(opencl_members),
+                                       cmocka_unit_test(changes),
+                                       cmocka_unit_test(handed_arrays),
+                                       cmocka_unit_test(loops),
+                                       cmocka_unit_test(macros_and_words),
+                                       cmocka_unit_test(sums),
+                                       cmocka_unit_test(no_sums),
+                                       cmocka_unit_test(accesses),
+                                       cmocka_unit_test(errors),
+                                       cmocka_unit_test(deep_chain),
+                                       cmocka_unit_test(out_of_memory),
+                                       cmocka_unit_test(bad_edits),
+                                       cmocka_unit_test(tables)};
 
     return cmocka_run_group_tests(tests, setup, teardown);
 }

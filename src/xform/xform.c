@@ -571,7 +571,20 @@ size_t ws__xform_next_launch(const struct ws__xform_in *in, size_t from)
     return from;
 }
 
-static bool asks(const struct ws__ast *t, int32_t i)
+bool ws__xform_same_blocks(const struct ws__xform_in *in)
+{
+    struct ws__xform_in l = *in;
+
+    for (l.launch = ws__xform_next_launch(in, 0);
+         l.launch < in->kernel->nlaunch;
+         l.launch = ws__xform_next_launch(in, l.launch + 1))
+        for (int d = 0; d < 3; d++)
+            if (strcmp(ws__xform_block(&l, d), ws__xform_block(in, d)) != 0)
+                return false;
+    return true;
+}
+
+bool ws__xform_asks(const struct ws__ast *t, int32_t i)
 {
     static const char *const names[] = {"threadIdx", "blockIdx", "blockDim",
                                         "gridDim"};
@@ -586,6 +599,29 @@ static bool asks(const struct ws__ast *t, int32_t i)
     return false;
 }
 
+/* Assembly, by which a thread may ask, too: a jump that is none of C's. */
+static bool is_assembly(const struct ws__ast *t, int32_t i)
+{
+    static const char *const words[] = {"switch", "case", "default", "goto"};
+    const char *p = t->text + t->node[i].begin;
+
+    for (size_t k = 0; k < WS_COUNT(words); k++)
+        if (!strncmp(p, words[k], strlen(words[k])))
+            return false;
+    return t->node[i].kind == WS__AST_JUMP;
+}
+
+/* May a call be one of a function of a file that the source includes? */
+static bool is_elsewhere(const struct ws__ast *t, int32_t i)
+{
+    int dim;
+
+    return t->node[i].kind == WS__AST_CALL && t->node[i].decl < 0 &&
+           strstr(t->text, "include \"") && !ws__ast_is_pure_call(t, i) &&
+           !ws__ast_is_barrier(t, i) &&
+           ws__ast_launch_value(t, i, &dim) == WS__AL_NONE;
+}
+
 bool ws__xform_others_ask(const struct ws__xform_in *in)
 {
     const struct ws__ast *t = in->ast;
@@ -593,10 +629,13 @@ bool ws__xform_others_ask(const struct ws__xform_in *in)
     for (int32_t i = 0; i < t->n; i++) {
         int32_t f;
 
-        if (!asks(t, i))
+        if (is_elsewhere(t, i))
+            return true;
+        if (!ws__xform_asks(t, i) && !is_assembly(t, i))
             continue;
         f = ws__ast_up(t, i, WS__AST_FUNCTION);
-        if (f != in->func && (f < 0 || !t->node[f].is_kernel))
+        if (f < 0 || (f != in->func && (!t->node[f].is_kernel ||
+                                        ws__xform_reaches(t, in->func, f))))
             return true;
     }
     return false;

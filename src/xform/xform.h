@@ -159,6 +159,8 @@ const struct ws__arg *ws__xform_arg(const struct ws__xform_in *in,
 /* The launch at `from` or behind it that launches in's function; the number of
  * launches: there is none. */
 size_t ws__xform_next_launch(const struct ws__xform_in *in, size_t from);
+/* Have all launches of in's function the same block, by its text? */
+bool ws__xform_same_blocks(const struct ws__xform_in *in);
 /* The functions that the kernel launches and whose bodies are in the file, each
  * once: opens the next, of launch *from or one behind it. False: there are no
  * more. */
@@ -169,8 +171,11 @@ bool ws__xform_is_first(const struct ws__xform_in *in);
 /* The first node behind i, -1 at first, that lies in a function that the kernel
  * runs; the number of nodes: there is none. */
 int32_t ws__xform_next_run(const struct ws__xform_in *in, int32_t i);
-/* Does another function of the file that a kernel may call ask which thread or
- * block it is, or what the launch is? */
+/* Is a name of the launch here: of its threads, blocks and their numbers? */
+bool ws__xform_asks(const struct ws__ast *t, int32_t i);
+/* Does another function that the kernel may call ask which thread or block it
+ * is, or what the launch is, perhaps by assembly? One of an included file is
+ * taken to. */
 bool ws__xform_others_ask(const struct ws__xform_in *in);
 /* May function `from` come to call `to`, by the names of calls? */
 bool ws__xform_reaches(const struct ws__ast *t, int32_t from, int32_t to);

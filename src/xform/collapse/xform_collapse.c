@@ -426,7 +426,6 @@ static const char *check_text(const struct ws__xform_in *in,
         const struct ws__ast_node *v = &t->node[f[k]->var];
 
         if (!ws__ast_is(t, f[k]->init, WS__AST_DECL) ||
-            v->type.class != WS__AT_INT || v->type.bits < 32 ||
             !memchr(t->text + v->begin, '=',
                     t->node[f[k]->from].begin - v->begin))
             return "a counter is declared outside of its loop";

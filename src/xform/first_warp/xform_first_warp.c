@@ -174,6 +174,7 @@ static bool leaves_some(const struct first *r)
         for (int32_t p = i; p > r->in->body; p = t->node[p].parent)
             if ((t->node[p].kind == WS__AST_IF ||
                  t->node[p].kind == WS__AST_WHILE ||
+                 t->node[p].kind == WS__AST_DO ||
                  t->node[p].kind == WS__AST_FOR) &&
                 ws__loop_by_thread(r->in, p))
                 return true;
@@ -188,6 +189,8 @@ static bool check_block(struct first *r)
 
     if (l->block[1] || l->block[2])
         return no(r, "the block has more than one dimension");
+    if (!ws__xform_same_blocks(r->in))
+        return no(r, "it is launched with blocks of several sizes");
     if (ws__rows_number(ws__xform_block(r->in, 0), &number) &&
         number < WS__ROWS_WARP)
         return no(r, "a block has no whole warp");

@@ -90,19 +90,6 @@ static const char *size_text(const struct ws__xform_in *in)
     return text ? text : "1";
 }
 
-static bool same_blocks(const struct ws__xform_in *in)
-{
-    struct ws__xform_in l = *in;
-
-    for (l.launch = ws__xform_next_launch(in, 0);
-         l.launch < in->kernel->nlaunch;
-         l.launch = ws__xform_next_launch(in, l.launch + 1))
-        for (int d = 0; d < 3; d++)
-            if (strcmp(ws__xform_block(&l, d), ws__xform_block(in, d)) != 0)
-                return false;
-    return true;
-}
-
 static const char *refusal(const struct ws__xform_in *in)
 {
     const struct ws__ast *t = in->ast;
@@ -111,7 +98,7 @@ static const char *refusal(const struct ws__xform_in *in)
 
     if (bounds && bounds < t->text + t->node[in->body].begin)
         return "it has launch bounds";
-    if (!same_blocks(in))
+    if (!ws__xform_same_blocks(in))
         return "it is launched with blocks of several sizes";
     for (int d = 0; d < 3; d++)
         if (!is_product(in->kernel, ws__xform_block(in, d)))

@@ -389,10 +389,15 @@ static bool check_flow(const struct ws__xform_in *in, struct counting *c)
 
 static bool one_direction(const struct ws__xform_in *in)
 {
-    const struct ws__launch *l = &in->kernel->launch[in->launch];
+    struct ws__xform_in l = *in;
 
-    return (!l->block[1] || !strcmp(l->block[1]->text, "1")) &&
-           (!l->block[2] || !strcmp(l->block[2]->text, "1"));
+    for (l.launch = ws__xform_next_launch(in, 0);
+         l.launch < in->kernel->nlaunch;
+         l.launch = ws__xform_next_launch(in, l.launch + 1))
+        if (strcmp(ws__xform_block(&l, 1), "1") != 0 ||
+            strcmp(ws__xform_block(&l, 2), "1") != 0)
+            return false;
+    return true;
 }
 
 static bool look(const struct ws__xform_in *in, struct counting *c, int *rc)

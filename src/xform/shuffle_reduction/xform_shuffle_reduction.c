@@ -97,6 +97,8 @@ static void judge(struct ws__tree *r)
 
     if (l->block[1] || l->block[2])
         r->why = "the block has more than one dimension";
+    else if (!ws__xform_same_blocks(r->in))
+        r->why = "it is launched with blocks of several sizes";
     else if (!ws__tree_is_whole(r))
         r->why = "the tree's size is not that of the block";
     else if (!ws__tree_is_row(r->in, WS__ROWS_WARP))

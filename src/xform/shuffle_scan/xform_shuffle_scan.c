@@ -323,6 +323,8 @@ static const char *refusal(struct scan *r)
                "left, between barriers";
     if (l->block[1] || l->block[2])
         return "the block has more than one dimension";
+    if (!ws__xform_same_blocks(r->in))
+        return "it is launched with blocks of several sizes";
     if (!ws__tree_is_whole(&r->head))
         return "the scan's size is not that of the block";
     if (ws__rows_number(ws__xform_block(r->in, 0), &number) &&

@@ -156,9 +156,7 @@ static const char *look(const struct ws__xform_in *in, int32_t loop,
     ws__ast_for(t, loop, &r->f);
     if (!r->f.counts || r->f.inclusive ||
         (r->f.by >= 0 && (!ws__ast_const(t, r->f.by, &by) || by != 1)) ||
-        t->node[r->f.var].type.class != WS__AT_INT ||
-        t->node[r->f.var].type.bits < 32 || has_pragma(t, loop) ||
-        !ws__xform_is_whole(t, loop) ||
+        has_pragma(t, loop) || !ws__xform_is_whole(t, loop) ||
         (ws__ast_const(t, r->f.to, &to) && to < 16))
         return "";
     r->naccess = ws__xform_accesses(in, r->f.body, WS__AS_GLOBAL, r->access,

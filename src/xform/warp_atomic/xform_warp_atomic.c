@@ -119,6 +119,9 @@ static bool look(const struct ws__xform_in *in, struct run *r)
     if (is_in_loop(in->ast, r->a.call))
         return ws__adding_no(&r->a, "threads may add a different number of "
                                     "times");
+    if (ws__ast_is_op(in->ast, ws__ast_bare(in->ast, r->index),
+                      CL_BinaryOperator_Comma))
+        return ws__adding_no(&r->a, "a comma is in the place");
     return ws__adding_check(in, &r->a) && check_array(in, r);
 }
 

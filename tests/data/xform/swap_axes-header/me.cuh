@@ -1,0 +1,1 @@
+__device__ int lane() { return threadIdx.x; }
