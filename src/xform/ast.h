@@ -91,8 +91,9 @@ struct ws__ast_node {
 };
 
 struct ws__ast {
-    const char *text; /* of the file */
+    const char *text; /* of the file; lines end in LF */
     size_t len;
+    bool crlf; /* all lines of the file end in CR LF */
     const char *path;
     enum ws__dialect dialect;
     struct ws__ast_node *node;

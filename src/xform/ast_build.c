@@ -756,7 +756,7 @@ static int arguments(struct build *b, const struct ws__ast_source *s,
 
 static int parse(struct build *b, const struct ws__ast_source *s)
 {
-    struct cl_unsaved file[] = {{s->path, s->text, strlen(s->text)},
+    struct cl_unsaved file[] = {{s->path, b->out->text, b->out->len},
                                 {"/ws/prologue.h",
                                  s->prologue ? s->prologue : "",
                                  s->prologue ? strlen(s->prologue) : 0}};
@@ -824,6 +824,36 @@ static int parse_deep(struct build *b, const struct ws__ast_source *s)
     return p.rc;
 }
 
+/* Do all lines of a text end in CR LF? */
+static bool ends_in_crlf(const char *s)
+{
+    size_t lf = 0, cr = 0, both = 0;
+
+    for (; *s; s++) {
+        lf += *s == '\n';
+        cr += *s == '\r';
+        both += s[0] == '\r' && s[1] == '\n';
+    }
+    return both && both == lf && both == cr;
+}
+
+static int copy_text(struct ws__arena *a, const char *text, struct ws__ast *out)
+{
+    size_t n = strlen(text);
+    char *s = ws__arena_alloc(a, n + 1, 1);
+
+    if (!s)
+        return WS_ENOMEM;
+    out->crlf = ends_in_crlf(text);
+    out->text = s;
+    for (; *text; text++)
+        if (*text != '\r' || !out->crlf)
+            *s++ = *text;
+    *s = '\0';
+    out->len = (size_t)(s - out->text);
+    return 0;
+}
+
 int ws__ast_build(struct ws_ctx *ctx, struct ws__arena *a,
                   const struct ws__ast_source *s, struct ws__ast *out)
 {
@@ -832,11 +862,10 @@ int ws__ast_build(struct ws_ctx *ctx, struct ws__arena *a,
 
     memset(out, 0, sizeof(*out));
     out->path = ws__arena_strdup(a, s->path);
-    out->text = ws__arena_strdup(a, s->text);
-    out->len = strlen(s->text);
     out->dialect = s->dialect;
-    if (!out->path || !out->text)
+    if (!out->path)
         return WS_ENOMEM;
+    WS_TRY(copy_text(a, s->text, out));
     WS_TRY(ws__clang_open(ctx, s->library, &b.api));
     rc = parse_deep(&b, s);
     if (rc >= 0)

@@ -142,10 +142,16 @@ static uint32_t behind_directive(const char *s, uint32_t at)
     return at;
 }
 
+uint32_t ws__xform_top(const struct ws__ast *t)
+{
+    return strncmp(t->text, "\xef\xbb\xbf", 3) ? 0 : 3;
+}
+
 uint32_t ws__xform_before_function(const struct ws__ast *t, int32_t func)
 {
     const char *s = t->text;
-    uint32_t end = t->node[func].begin, at = 0, safe = 0;
+    uint32_t end = t->node[func].begin;
+    uint32_t at = ws__xform_top(t), safe = at;
     bool open = false; /* in the middle of a declaration */
 
     while (at < end) {

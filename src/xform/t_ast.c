@@ -553,6 +553,25 @@ static int teardown(void **state)
     return 0;
 }
 
+/* Lines are read with LF where all end in CR LF; else the text is what it was.
+ */
+static void ends_of_lines(void **state)
+{
+    struct ws__ast t;
+
+    NEEDS_CLANG;
+    build("int a;\r\nint b;\r\n", true, &t);
+    assert_true(t.crlf);
+    assert_string_equal(t.text, "int a;\nint b;\n");
+    assert_int_equal(t.len, strlen(t.text));
+    assert_true(t.node[find(&t, WS__AST_VAR, "int b")].begin == 7);
+    build("int a;\r\nint b;\n", true, &t);
+    assert_false(t.crlf);
+    assert_string_equal(t.text, "int a;\r\nint b;\n");
+    build("int a; int b;", true, &t);
+    assert_false(t.crlf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(order),
@@ -569,7 +588,8 @@ int main(void)
                                        cmocka_unit_test(deep_chain),
                                        cmocka_unit_test(out_of_memory),
                                        cmocka_unit_test(bad_edits),
-                                       cmocka_unit_test(tables)};
+                                       cmocka_unit_test(tables),
+                                       cmocka_unit_test(ends_of_lines)};
 
     return cmocka_run_group_tests(tests, setup, teardown);
 }

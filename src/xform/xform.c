@@ -57,6 +57,47 @@ static int no_memory(const struct ws_ctx *ctx)
     return ctx->err.code == WS_ENOMEM ? WS_ENOMEM : 0;
 }
 
+/* The node in which a declaration's name is known. */
+static int32_t scope_of(const struct ws__ast *t, int32_t decl)
+{
+    int32_t up = t->node[decl].parent;
+
+    return ws__ast_is(t, up, WS__AST_DECL) ? t->node[up].parent : up;
+}
+
+static bool is_variable(const struct ws__ast *t, int32_t i)
+{
+    return (t->node[i].kind == WS__AST_VAR ||
+            t->node[i].kind == WS__AST_PARAM) &&
+           t->node[i].name;
+}
+
+/* A declaration of the function whose name an outer one has, too; -1. */
+static int32_t hiding(const struct ws__ast *t, int32_t func)
+{
+    int32_t end = ws__ast_after(t, func);
+
+    for (int32_t i = func + 1; i < end; i++)
+        for (int32_t o = func + 1; is_variable(t, i) && o < i; o++)
+            if (is_variable(t, o) && !strcmp(t->node[i].name, t->node[o].name))
+                if (ws__ast_below(t, i, scope_of(t, o)))
+                    return i;
+    return -1;
+}
+
+static void refuse_hidden(const struct ws__xform_in *in, struct ws__sites *out,
+                          size_t from)
+{
+    int32_t i = from < out->n ? hiding(in->ast, in->func) : -1;
+
+    for (; i >= 0 && from < out->n; from++)
+        if (!out->site[from].refused)
+            out->site[from].refused =
+                ws__arena_printf(in->arena,
+                                 "an inner declaration hides the name '%s'",
+                                 in->ast->node[i].name);
+}
+
 int ws__xform_find(struct ws_ctx *ctx, struct ws__arena *a,
                    const struct ws__ast *t, const struct ws__kernel *k,
                    const struct ws__xform_ops *x, struct ws__sites *out)
@@ -72,6 +113,8 @@ int ws__xform_find(struct ws_ctx *ctx, struct ws__arena *a,
         size_t from = out->n;
 
         WS_TRY(x->find(&l, out));
+        if (!x->keeps_names)
+            refuse_hidden(&l, out, from);
         WS_TRY(no_memory(ctx));
         if (x->join == WS__JOIN_FUNCTION)
             WS_TRY(ws__sites_join(&in, out, from));
@@ -476,6 +519,25 @@ static char *edited(struct ws__rewrite *w)
     return s;
 }
 
+/* The file's own ends of lines. NULL: no memory. */
+static char *with_crlf(const struct ws__xform_in *in, const char *text)
+{
+    size_t n = 1;
+    char *s, *to;
+
+    for (const char *p = text; *p; p++)
+        n += 1 + (*p == '\n');
+    to = s = ws__arena_alloc(in->arena, n, 1);
+    for (; s && *text; text++) {
+        if (*text == '\n')
+            *to++ = '\r';
+        *to++ = *text;
+    }
+    if (s)
+        *to = '\0';
+    return s;
+}
+
 static int apply_one(const struct ws__xform_in *all,
                      const struct ws__xform_ops *x, const struct ws__site *s,
                      struct ws__rewrite *out)
@@ -514,6 +576,8 @@ int ws__xform_apply(struct ws_ctx *ctx, struct ws__arena *a,
     }
     if (rc >= 0) {
         *text = edited(out);
+        if (*text && t->crlf)
+            *text = with_crlf(&in, *text);
         rc = *text ? 0 : WS_ENOMEM;
     }
     out->in = NULL;

@@ -89,6 +89,9 @@ struct ws__xform_ops {
     int (*find)(const struct ws__xform_in *in, struct ws__sites *out);
     int (*apply)(const struct ws__xform_in *in, const struct ws__site *s,
                  struct ws__rewrite *out);
+    /* It writes no variable's name where another one could have it. Others are
+     * refused in functions where an inner declaration hides an outer one. */
+    bool keeps_names;
 };
 extern const struct ws__xform_ops *const ws__xform_table[];
 const struct ws__xform_ops *ws__xform_lookup(const char *name);
@@ -200,6 +203,8 @@ const char *ws__xform_edited(const struct ws__xform_in *in, uint32_t begin,
  * memory. */
 const char *ws__xform_indented(const struct ws__xform_in *in, const char *text,
                                int common, const char *indent);
+/* The beginning of the source, behind a byte order mark. */
+uint32_t ws__xform_top(const struct ws__ast *t);
 /* Where a new function can stand in front of a function: behind what is before
  * it, in front of the comment that belongs to it. */
 uint32_t ws__xform_before_function(const struct ws__ast *t, int32_t func);

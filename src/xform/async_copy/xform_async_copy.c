@@ -596,7 +596,8 @@ static int apply(const struct ws__xform_in *in, const struct ws__site *s,
     for (size_t i = 0; i < c.ntile; i++)
         widen(in, c.tile[i], out);
     require_room(in, &c, out);
-    ws__rewrite_at(out, 0, 0, "#include <cuda_pipeline_primitives.h>\n\n");
+    ws__rewrite_at(out, ws__xform_top(t), 0,
+                   "#include <cuda_pipeline_primitives.h>\n\n");
     return rc;
 }
 

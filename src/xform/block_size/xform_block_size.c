@@ -365,4 +365,5 @@ const struct ws__xform_ops ws__xform_block_size = {
     .gain = 1.1,
     .find = find,
     .apply = apply,
+    .keeps_names = true,
 };

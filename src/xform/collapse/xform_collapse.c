@@ -15,6 +15,7 @@
  * loop may leave nothing to the next, use nothing that belongs to the thread,
  * and touch no memory that others write without a barrier between.
  */
+#include "xform/clang_api.h"
 #include "xform/loop.h"
 #include "xform/pieces.h"
 
@@ -192,6 +193,8 @@ static const char *check_way(const struct ws__xform_in *in, int32_t loop)
     const struct ws__ast *t = in->ast;
     int32_t end = ws__ast_after(t, in->body);
 
+    if (ws__xform_others_ask(in))
+        return "another function asks which thread it is";
     for (int32_t i = in->body; i < end; i++) {
         int32_t below = i, at = t->node[i].parent;
 
@@ -325,6 +328,89 @@ static bool is_once(const struct ws__xform_in *in, const struct nest *n)
     return true;
 }
 
+/* Is a sum made of nothing that the loop sets, but for its counters? */
+static bool is_settled(const struct ws__ast *t, const struct nest *n,
+                       const struct ws__affine *a)
+{
+    for (size_t k = 0; k < a->n; k++)
+        for (int s = 0; s < a->term[k].n; s++) {
+            int32_t sym = a->term[k].sym[s];
+
+            if (sym >= 0 && sym != n->outer.var && sym != n->inner.var &&
+                (is_inside(t, n, sym) ||
+                 ws__ast_changes(t, n->outer.loop, sym)))
+                return false;
+        }
+    return true;
+}
+
+/* What a row's pointer adds to an index: i * n of `x + i * n` or `&x[i * n]`,
+ * x being a parameter. */
+static bool start_of(const struct ws__ast *t, int32_t pointer,
+                     struct ws__affine *out)
+{
+    int32_t v = ws__ast_child(t, pointer, 0), base;
+
+    while (v >= 0 && t->node[v].next >= 0)
+        v = t->node[v].next; /* parts of a type go before */
+    v = ws__ast_bare(t, v);
+    if (ws__ast_is(t, v, WS__AST_UNARY) &&
+        t->node[v].op == CL_UnaryOperator_AddrOf) {
+        v = ws__ast_bare(t, ws__ast_child(t, v, 0));
+        if (!ws__ast_is(t, v, WS__AST_INDEX))
+            return false;
+    } else if (!ws__ast_is_op(t, v, CL_BinaryOperator_Add)) {
+        return false;
+    }
+    base = ws__ast_bare(t, ws__ast_child(t, v, 0));
+    return ws__ast_is(t, base, WS__AST_REF) && t->node[base].decl >= 0 &&
+           t->node[t->node[base].decl].kind == WS__AST_PARAM &&
+           ws__affine_of(t, ws__ast_child(t, v, 1), out);
+}
+
+static bool constant(const struct ws__affine *a, int64_t *value)
+{
+    *value = a->n ? a->term[0].times : 0;
+    return a->n < 2 && (!a->n || !a->term[0].n);
+}
+
+/* Are elements i * rows + j * columns others for each pair of turns? */
+static bool is_apart_by(const struct ws__ast *t, const struct nest *n,
+                        const struct ws__affine *rows,
+                        const struct ws__affine *columns)
+{
+    int64_t r, c, m, k;
+    struct ws__affine to;
+
+    if (constant(columns, &c) && c > 0 && constant(rows, &r) &&
+        ws__ast_const(t, n->inner.to, &k) && k <= r / c)
+        return true;
+    if (constant(rows, &r) && r > 0 && constant(columns, &c) &&
+        ws__ast_const(t, n->outer.to, &m) && m <= c / r)
+        return true;
+    if (ws__affine_is(rows, 1) && ws__affine_of(t, n->outer.to, &to) &&
+        ws__affine_same(&to, columns))
+        return true;
+    /* Where a row were longer than the way to the next, the two would meet, and
+     * two threads have always had them. */
+    return ws__affine_is(columns, 1) && rows->n == 1 &&
+           (rows->term[0].n || rows->term[0].times > 1);
+}
+
+/* Has each pair of turns elements of its own, by this index? */
+static bool is_pair(const struct ws__ast *t, const struct nest *n,
+                    const struct ws__affine *rows,
+                    const struct ws__affine *columns)
+{
+    struct ws__affine i, j;
+
+    return is_settled(t, n, rows) && is_settled(t, n, columns) &&
+           ws__affine_part(rows, n->outer.var, &i) &&
+           ws__affine_part(columns, n->inner.var, &j) &&
+           !ws__affine_uses(&i, n->inner.var) &&
+           !ws__affine_uses(&j, n->outer.var) && is_apart_by(t, n, &i, &j);
+}
+
 /* Has each pair of turns elements of its own, in every loop around? */
 static bool is_own(const struct ws__xform_in *in, const struct nest *n,
                    const struct ws__reach *r)
@@ -332,11 +418,14 @@ static bool is_own(const struct ws__xform_in *in, const struct nest *n,
     const struct ws__ast *t = in->ast;
     bool once = is_once(in, n);
     int32_t top = n->outer.loop;
+    struct ws__affine start;
 
     for (int32_t i = top; i > in->body; i = t->node[i].parent)
         top = is_loop(t, i) ? i : top;
     if (t->node[r->pointer].kind != WS__AST_PARAM)
-        return once && is_row(t, n, r->pointer);
+        return once && is_row(t, n, r->pointer) && r->affine &&
+               !ws__affine_uses(&r->at, n->outer.var) &&
+               start_of(t, r->pointer, &start) && is_pair(t, n, &start, &r->at);
     for (size_t k = 0; k < r->at.n; k++)
         for (int s = 0; s < r->at.term[k].n; s++) {
             int32_t sym = r->at.term[k].sym[s];
@@ -345,7 +434,7 @@ static bool is_own(const struct ws__xform_in *in, const struct nest *n,
                 (ws__ast_below(t, sym, top) || ws__ast_changes(t, top, sym)))
                 return false;
         }
-    return r->affine && ws__affine_uses(&r->at, n->outer.var);
+    return r->affine && is_pair(t, n, &r->at, &r->at);
 }
 
 static const char *check_arrays(const struct ws__xform_in *in,
@@ -500,8 +589,8 @@ static int look(const struct ws__xform_in *in, int32_t loop, struct nest *n,
                      t->node[n->outer.var].name, t->node[n->inner.var].name,
                      t->node[n->inner.var].name);
     if (s)
-        s->trust = "no bound is negative, and their product fits the counter's "
-                   "type";
+        s->trust = "no bound is negative, their product fits the counter's "
+                   "type, and rows that are written do not overlap";
     return rc;
 }
 

@@ -288,4 +288,5 @@ const struct ws__xform_ops ws__xform_fast_math = {
     .gain = 1.15,
     .find = find,
     .apply = apply,
+    .keeps_names = true,
 };

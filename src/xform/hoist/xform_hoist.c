@@ -32,10 +32,11 @@ static const char *type_name(const struct ws__ast_type *y)
     return NULL;
 }
 
-/* The loop around an access whose turns all read the same element; -1. */
+/* The loop in whose body an access reads the same element in all turns; -1. */
 static int32_t loop_of(const struct ws__ast *t, const struct ws__access *a)
 {
     int32_t i = t->node[a->node].parent;
+    struct ws__ast_for f;
 
     while (i >= 0 && t->node[i].kind != WS__AST_FOR &&
            t->node[i].kind != WS__AST_WHILE && t->node[i].kind != WS__AST_DO &&
@@ -43,7 +44,10 @@ static int32_t loop_of(const struct ws__ast *t, const struct ws__access *a)
         i = t->node[i].parent;
     if (i < 0 || t->node[i].kind != WS__AST_FOR)
         return -1;
-    return ws__xform_stays(t, a->index, i) ? i : -1;
+    ws__ast_for(t, i, &f);
+    return ws__ast_below(t, a->node, f.body) && ws__xform_stays(t, a->index, i)
+               ? i
+               : -1;
 }
 
 static bool any_store(const struct ws__ast *t, const struct ws__access *a,
@@ -54,6 +58,30 @@ static bool any_store(const struct ws__ast *t, const struct ws__access *a,
             return true;
     return ws__xform_hides_stores(t, loop) ||
            !ws__xform_calls_known(t, loop, 0);
+}
+
+/* May an array that a const pointer leads to be written through another, made
+ * of it? */
+static bool loses_const(const struct ws__xform_in *in, int32_t param)
+{
+    const struct ws__ast *t = in->ast;
+
+    for (int32_t i = 0; i < t->n; i++) {
+        const struct ws__ast_node *n = &t->node[i];
+        int32_t of = ws__ast_child(t, i, 0);
+
+        if (!n->type.pointers || n->type.is_const)
+            continue;
+        while (of >= 0 && t->node[of].next >= 0)
+            of = t->node[of].next; /* parts of a type go before */
+        if ((n->kind == WS__AST_CAST || n->kind == WS__AST_OTHER) && of >= 0 &&
+            t->node[of].type.pointers && t->node[of].type.is_const)
+            return true;
+        if (n->kind == WS__AST_VAR && ws__ast_below(t, i, in->body) &&
+            ws__loop_root(in, i) == ws__loop_root(in, param))
+            return true;
+    }
+    return false;
 }
 
 /* Why the element may change or must not be read before; NULL: it is fine. */
@@ -69,7 +97,7 @@ static const char *refusal(const struct ws__xform_in *in,
         if (a[i].decl == a[k].decl && a[i].write)
             return "the array is stored to";
     if (!ws__xform_only_indexed(in, a[k].decl) &&
-        !t->node[a[k].decl].type.is_const)
+        (!t->node[a[k].decl].type.is_const || loses_const(in, a[k].decl)))
         return "the pointer is used for more than its elements";
     if (t->node[a[k].decl].spelled &&
         strstr(t->node[a[k].decl].spelled, "volatile"))

@@ -154,4 +154,5 @@ const struct ws__xform_ops ws__xform_launch_bounds = {
     .gain = 1.1,
     .find = find,
     .apply = apply,
+    .keeps_names = true,
 };

@@ -257,4 +257,5 @@ const struct ws__xform_ops ws__xform_pad_shared = {
     .gain = 1.3,
     .find = find,
     .apply = apply,
+    .keeps_names = true,
 };

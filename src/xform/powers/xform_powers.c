@@ -220,6 +220,30 @@ static bool has_parts(const struct ws__ast *t)
     return strstr(t->text, "namespace ") != NULL;
 }
 
+static const char *root(const struct ws__ast *t, bool is_double, bool of_one)
+{
+    if (t->dialect != WS__DIALECT_CUDA || is_double)
+        return of_one ? "rsqrt" : "sqrt";
+    return of_one ? "rsqrtf" : "sqrtf";
+}
+
+/* Has the source something of its own that is called like the root that it
+ * takes? */
+static bool has_own_root(const struct ws__ast *t, const struct power *p)
+{
+    for (int32_t i = 0; i < t->n && p->twice % 2; i++) {
+        const struct ws__ast_node *n = &t->node[i];
+
+        if ((n->kind == WS__AST_FUNCTION || n->kind == WS__AST_VAR ||
+             n->kind == WS__AST_PARAM) &&
+            n->name &&
+            (!strcmp(n->name, root(t, p->is_double, false)) ||
+             !strcmp(n->name, root(t, p->is_double, true))))
+            return true;
+    }
+    return false;
+}
+
 /* The next power of what the kernel runs, behind node *at. */
 static bool next_power(const struct ws__xform_in *in, int32_t *at,
                        struct power *p, const char **why)
@@ -231,6 +255,8 @@ static bool next_power(const struct ws__xform_in *in, int32_t *at,
             continue;
         if (!*why && needs_function(p) && has_parts(t))
             *why = "a function for it could be missing in parts of the source";
+        if (!*why && has_own_root(t, p))
+            *why = "the source has its own meaning for the name of a root";
         return true;
     }
     return false;
@@ -240,7 +266,7 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
 {
     const char *why, *first_why = NULL;
     int32_t first = -1, refused = -1;
-    bool delicate = false;
+    bool delicate = false, negative = false;
     struct ws__site *s;
     struct power p;
     size_t n = 0;
@@ -256,6 +282,7 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
         }
         first = first < 0 ? p.call : first;
         delicate = delicate || p.twice < 0 || p.twice % 2;
+        negative = negative || strstr(in->ast->node[p.call].name, "powr");
         n++;
     }
     if (!n)
@@ -266,9 +293,14 @@ static int find(const struct ws__xform_in *in, struct ws__sites *out)
                      n > 1 ? "%zu powers as products and roots"
                            : "a power as a product",
                      n);
-    if (s && delicate)
-        s->trust = "no base is minus infinity, or so large or small that a "
-                   "part of a power is infinite";
+    if (s && (delicate || negative))
+        s->trust = ws__arena_printf(
+            in->arena, "%s%s%s",
+            delicate ? "no base is minus infinity, or so large or small that a "
+                       "part of a power is infinite"
+                     : "",
+            delicate && negative ? "; " : "",
+            negative ? "no base of powr is negative" : "");
     return rc;
 }
 
@@ -284,13 +316,6 @@ static void put_whole(struct ws__buf *b, int k, const char *x)
     else
         for (int i = 0; i < k; i++)
             ws__buf_printf(b, "%s%s", i ? " * " : "", x);
-}
-
-static const char *root(const struct ws__ast *t, bool is_double, bool of_one)
-{
-    if (t->dialect != WS__DIALECT_CUDA || is_double)
-        return of_one ? "rsqrt" : "sqrt";
-    return of_one ? "rsqrtf" : "sqrtf";
 }
 
 /* The power of x, which is one word or a cast of one. */
@@ -411,6 +436,14 @@ static int put_function(struct ws__buf *b, const struct ws__xform_in *in,
     return 0;
 }
 
+/* Is there text before a place, and no blank line between? */
+static bool wants_blank(const struct ws__ast *t, uint32_t at)
+{
+    const char *s = t->text + at;
+
+    return at > ws__xform_top(t) + 2 && strncmp(s - 2, "\n\n", 2) != 0;
+}
+
 /* The functions, in front of the first that calls one. */
 static int put_functions(const struct ws__xform_in *in, struct ws__rewrite *out)
 {
@@ -435,9 +468,7 @@ static int put_functions(const struct ws__xform_in *in, struct ws__rewrite *out)
         rc = WS_ENOMEM;
     if (rc >= 0 && first >= 0) {
         at = ws__xform_before_function(t, first);
-        ws__rewrite_at(out, at, 0, "%s%s",
-                       at > 1 && strncmp(t->text + at - 2, "\n\n", 2) ? "\n"
-                                                                      : "",
+        ws__rewrite_at(out, at, 0, "%s%s", wants_blank(t, at) ? "\n" : "",
                        b.data);
     }
     ws__buf_free(&b);
@@ -486,4 +517,5 @@ const struct ws__xform_ops ws__xform_powers = {
     .gain = 1.5,
     .find = find,
     .apply = apply,
+    .keeps_names = true,
 };

@@ -154,4 +154,5 @@ const struct ws__xform_ops ws__xform_read_only = {
     .gain = 1.05,
     .find = find,
     .apply = apply,
+    .keeps_names = true,
 };

@@ -351,6 +351,65 @@ static bool check_uses(struct axis *x)
     return true;
 }
 
+static bool is_change(const struct ws__ast *t, int32_t i)
+{
+    return t->node[i].kind == WS__AST_ASSIGN ||
+           (t->node[i].kind == WS__AST_UNARY &&
+            t->node[i].op >= CL_UnaryOperator_PostInc &&
+            t->node[i].op <= CL_UnaryOperator_PreDec);
+}
+
+/* Does a statement or a value change something besides, which would happen for
+ * each output? Calls are looked at elsewhere. */
+static bool changes_more(const struct ws__ast *t, int32_t root)
+{
+    int32_t end = ws__ast_after(t, root);
+
+    for (int32_t i = root + 1; i < end; i++)
+        if (is_change(t, i))
+            return true;
+    return false;
+}
+
+static bool check_values(struct axis *x)
+{
+    const struct ws__ast *t = x->in->ast;
+    bool more = false;
+
+    for (size_t k = 0; k < x->njoin; k++)
+        more = more || changes_more(t, x->join[k]);
+    for (size_t k = 0; k < x->nstore; k++)
+        more = more || changes_more(t, x->store[k]);
+    for (size_t k = 0; k < x->nsum; k++)
+        more = more || changes_more(t, x->sum[k]);
+    return !more || no(x, "a term changes something besides the sum");
+}
+
+/* Is an element of something else than a parameter's array changed: of an array
+ * that the thread or the block has once? */
+static bool changes_own(const struct axis *x)
+{
+    const struct ws__ast *t = x->in->ast;
+    int32_t end = ws__ast_after(t, x->in->body);
+
+    for (int32_t i = x->in->body; i < end; i++) {
+        int32_t to = is_change(t, i) ? ws__ast_child(t, i, 0) : -1;
+        bool element = false;
+
+        while (ws__ast_is(t, to, WS__AST_INDEX) ||
+               ws__ast_is(t, to, WS__AST_PAREN) ||
+               ws__ast_is(t, to, WS__AST_MEMBER)) {
+            element = element || t->node[to].kind == WS__AST_INDEX;
+            to = ws__ast_child(t, to, 0);
+        }
+        if (element &&
+            (!ws__ast_is(t, to, WS__AST_REF) || t->node[to].decl < 0 ||
+             ws__loop_root(x->in, t->node[to].decl) < 0))
+            return true;
+    }
+    return false;
+}
+
 /* Arrays that are stored to are those of the stores alone. */
 static bool check_memory(struct axis *x)
 {
@@ -359,6 +418,8 @@ static bool check_memory(struct axis *x)
     struct ws__reach r[MAX_REACHES];
     size_t n = ws__loop_reaches(in, in->body, r, MAX_REACHES);
 
+    if (changes_own(x))
+        return no(x, "an array that is no parameter is stored to");
     if (n > MAX_REACHES || ws__loop_stray(in, in->body) >= 0)
         return no(x, "pointers are used otherwise");
     for (size_t i = 0; i < n; i++) {
@@ -449,7 +510,8 @@ static bool read_axis(const struct ws__xform_in *in,
         no(x, "the place along the axis is changed");
     else if (ws__loop_call(in->ast, in->body) >= 0)
         no(x, "a call may have effects");
-    else if (reads_others(x) && check_uses(x) && check_memory(x))
+    else if (reads_others(x) && check_values(x) && check_uses(x) &&
+             check_memory(x))
         check_count(x);
     return true;
 }

@@ -239,4 +239,5 @@ const struct ws__xform_ops ws__xform_specialise = {
     .gain = 1.1,
     .find = find,
     .apply = apply,
+    .keeps_names = true,
 };

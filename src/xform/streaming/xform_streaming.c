@@ -198,4 +198,5 @@ const struct ws__xform_ops ws__xform_streaming = {
     .gain = 1.03,
     .find = find,
     .apply = apply,
+    .keeps_names = true,
 };

@@ -86,4 +86,5 @@ const struct ws__xform_ops ws__xform_unroll = {
     .gain = 1.15,
     .find = find,
     .apply = apply,
+    .keeps_names = true,
 };

@@ -1,0 +1,25 @@
+/* All lines end in CR LF, those of the macro, too. */
+#define DISTANCE(v) \
+    ((v) - HALF)
+
+static float cube(float x)
+{
+    return x * x * x;
+}
+
+static float square(float x)
+{
+    return x * x;
+}
+
+__kernel void powers(__global const float *x, __global float *y, int n)
+{
+    int i = get_global_id(0);
+
+    if (i >= n)
+        return;
+
+    float a = 1.0f + fabs(x[i]), b = DISTANCE(x[i]);
+
+    y[i] = (a * a) + 2.0f / a + cube(b + 0.0f) + square(x[i]);
+}
