@@ -123,11 +123,12 @@ static int ask(struct ws__forging *s, struct ws__question *q,
     const struct ws__forge *f = s->f;
     bool told;
 
-    q->id = s->out->trials + 1;
-    s->out->trials++;
+    q->id = ++s->out->trials;
     WS_TRY(tell_again(s, q, t, &told));
     if (told)
         return 0;
+    /* Of what is on record some may not be told: how a smaller budget ended. */
+    q->id = s->nanswer + ++s->asked;
     WS_TRY(ws__check_stop(f->ctx));
     WS_TRY(f->ev.ops->answer(f->ev.self, q, t));
     if (!f->journal.ops)

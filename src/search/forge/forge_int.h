@@ -38,6 +38,7 @@ struct ws__forging {
     bool begun;                      /* the journal has the run */
     struct ws__forge_answer *answer; /* recorded, to be told again */
     size_t nanswer, answer_cap, told;
+    size_t asked; /* anew, by this process */
     struct ws__forge_memory *memory;
     size_t nmemory, memory_cap;
     struct ws__hash *seen; /* of what was compiled: binary and launches */

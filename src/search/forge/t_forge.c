@@ -182,6 +182,8 @@ static int j_append(void *self, const struct ws__run *run,
                     const struct ws__question *q, struct ws__trial *t, size_t n)
 {
     (void)self, (void)run;
+    for (size_t i = 0; i < w.nrecord; i++)
+        assert_int_not_equal(w.record[i].q.id, q->id);
     w.record = realloc(w.record, (w.nrecord + 1) * sizeof(*w.record));
     memset(&w.record[w.nrecord], 0, sizeof(*w.record));
     w.record[w.nrecord].q = *q;
