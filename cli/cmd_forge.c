@@ -32,9 +32,11 @@ static void on_event(void *user, const struct ws_forge_event *e)
                 e->words, e->expected);
     else
         fprintf(stderr, "%s", e->kind);
-    if (e->ratio > 0) {
+    if (e->lo > 0) {
         fputs(" ", stderr);
         print_range(stderr, e->ratio, e->lo, e->hi);
+    } else if (e->ratio > 0) {
+        fprintf(stderr, " about %.2fx", e->ratio);
     }
     if (e->config && *e->config)
         fprintf(stderr, "  %s", e->config);
@@ -161,9 +163,11 @@ static void print_result(const struct ws_forge_result *r)
     for (size_t i = 0; i < r->nrow; i++) {
         const struct ws_forge_row *w = &r->row[i];
 
-        printf("%-40s %10s -> %10s  ", w->workload, cli_time(w->original_ns),
-               cli_time(w->best_ns));
-        print_range(stdout, w->speedup, w->lo, w->hi);
+        printf("%-40s %10s", w->workload, cli_time(w->original_ns));
+        if (r->source) { /* else nothing was compared */
+            printf(" -> %10s  ", cli_time(w->best_ns));
+            print_range(stdout, w->speedup, w->lo, w->hi);
+        }
         printf("\n");
     }
     if (r->stopped)

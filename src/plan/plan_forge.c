@@ -509,9 +509,11 @@ static int moves_text(struct forging *s, const struct ws_forge_result *r,
 
         ws__buf_printf(&b, "%s%-8s %-18s %.2fx  ", m->part ? "* " : "  ",
                        m->end, m->name, m->expected);
-        if (m->ratio > 0)
+        if (m->lo > 0)
             ws__buf_printf(&b, "%.3fx (%.3f to %.3f)  ", m->ratio, m->lo,
                            m->hi);
+        else if (m->ratio > 0)
+            ws__buf_printf(&b, "about %.2fx  ", m->ratio);
         ws__buf_printf(&b, "%llu: %s%s%s\n", (unsigned long long)m->trial,
                        m->words, m->why ? "; " : "", m->why ? m->why : "");
     }
@@ -538,7 +540,8 @@ static int write_all(struct forging *s, struct ws_forge_result *r)
     ws__free(s->ctx, moves);
     if (rc >= 0 && r->source) {
         rc = write_one(s, base_name(k->source_file), r->source);
-        snprintf(name, sizeof(name), "%.250s.yaml", k->name);
+        /* One name, so that nothing older stays beside the new source. */
+        snprintf(name, sizeof(name), "%.250s_forged.yaml", s->shop->name);
         if (rc >= 0)
             rc = write_one(s, name, r->kernel_file);
         if (rc >= 0)

@@ -80,7 +80,7 @@ sys.exit(key(a) != key(b))' "$tmp/first" "$tmp/out"
 check "what was learnt is kept, once" test "$(grep -c '^register_tile ' "$tmp/data/moves.txt")" = 1
 
 # --- what comes out --------------------------------------------------------
-name=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["kernel"])' "$tmp/first")
+name=$(basename "$tmp/new/"*_forged.yaml .yaml)
 check "source, kernel file, patch, moves" test -s "$tmp/new/gemm_naive.cl" -a -s "$tmp/new/$name.yaml" -a -s "$tmp/new/change.patch" -a -s "$tmp/new/moves.txt"
 check "its defaults are the config that was measured" python3 -c 'import json, re, sys
 config = json.load(open(sys.argv[1]))["config"]

@@ -99,7 +99,7 @@ check "where the compiler worked is gone" test -z "$(find "$spec/.wavesmith" -na
 check "nothing was put beside the kernel" test ! -e "$spec/kernels/scale.triton"
 
 # --- what comes out --------------------------------------------------------
-name=$("$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["kernel"])' "$tmp/first")
+name=$(basename "$tmp/new/"*_forged.yaml .yaml)
 check "source, kernel file, patch, moves" test -s "$tmp/new/scale.py" -a -s "$tmp/new/$name.yaml" -a -e "$tmp/new/change.patch" -a -s "$tmp/new/moves.txt"
 check "its defaults are the config that was measured" "$python" -c 'import json, re, sys
 config = json.load(open(sys.argv[1]))["config"]

@@ -47,8 +47,9 @@ struct world {
     uint32_t nkernel;
     struct ws__workload workload[2];
     bool guards, no_guard, unproven;
-    unsigned allowed; /* moves that are listed at all */
-    double gap;       /* of the original; 0: nobody knows */
+    size_t answered, slow_after; /* answers; 0: never */
+    unsigned allowed;            /* moves that are listed at all */
+    double gap;                  /* of the original; 0: nobody knows */
     uint64_t asked, stop_at;
     uint64_t rng;
     const char *remembered;
@@ -124,7 +125,8 @@ static int fill(const struct ws__candidate *c, const struct ws__question *q,
         return WS_ENOMEM;
     for (size_t i = 0; i < SAMPLES; i++)
         t->sample_ns[t->nsample++] =
-            time_of(c->kernel, q->workload) / speed_of(c) * noise();
+            time_of(c->kernel, q->workload) / speed_of(c) * noise() *
+            (w.slow_after && w.answered > w.slow_after ? 2 : 1);
     t->spent_ns = 1000;
     return 0;
 }
@@ -157,6 +159,7 @@ static int answer(void *self, const struct ws__question *q,
                   struct ws__trial *out)
 {
     (void)self;
+    w.answered++;
     was_announced(q);
     if (w.stop_at && ++w.asked >= w.stop_at)
         return ws__fail(w.ctx, WS_ECANCEL, "stopped");
@@ -579,6 +582,20 @@ static void original_is_wrong(void **state)
     ws__forge_clear(ctx, &o);
 }
 
+/* A machine that gets slower in the middle rolls nothing back. */
+static void phases(void **state)
+{
+    struct ws__forge_outcome o;
+
+    (void)state;
+    w.allowed = 1u;
+    w.slow_after = 3; /* when the original is judged, timed and proven */
+    assert_int_equal(run(ctx, NULL, false, &o), 0);
+    assert_int_equal(o.step[0].end, WS__FORGE_KEPT);
+    assert_true(o.speedup.lo < 1.5 && o.speedup.hi > 1.5);
+    ws__forge_clear(ctx, &o);
+}
+
 /* It is right, but not by the gates that are the last: nothing is tried. */
 static void original_is_not_proven(void **state)
 {
@@ -750,6 +767,7 @@ int main(void)
         cmocka_unit_test_setup(values_of_old_parameters, reset),
         cmocka_unit_test_setup(original_is_wrong, reset),
         cmocka_unit_test_setup(original_is_not_proven, reset),
+        cmocka_unit_test_setup(phases, reset),
         cmocka_unit_test_setup(budgets, reset),
         cmocka_unit_test_setup(order, reset),
         cmocka_unit_test_setup(resumed, reset),
