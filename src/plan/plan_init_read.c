@@ -109,6 +109,15 @@ static bool is_no_c(const char *words)
     return false;
 }
 
+/* Words behind clang's, where code for the host is what it stumbled on. */
+static const char *about_host(const struct ws__init *in)
+{
+    return in->raw && (strstr(in->raw, "<<<") || strstr(in->raw, "cudaMalloc"))
+               ? "; code for the host is not read: put the kernels into a file "
+                 "of their own"
+               : "";
+}
+
 /* What stands in the way of libclang: 0 and a note, or the error. */
 static int no_tree(struct ws__init *in, int rc)
 {
@@ -125,9 +134,9 @@ static int no_tree(struct ws__init *in, int rc)
     else
         rc = ws__init_note(in,
                            "indices, launches and roles: %s%.300s (line "
-                           "%u)",
+                           "%u)%s",
                            strstr(e->message, "clang: ") ? "" : "clang: ",
-                           e->message, (unsigned)e->line);
+                           e->message, (unsigned)e->line, about_host(in));
     ws__error_clear(in->ctx);
     return rc;
 }

@@ -21,6 +21,18 @@ runs() {
 }
 draft() { cat >"$tmp/$1"; expect "$1" 0 "$ws" init "$tmp/$1"; }
 
+# A file with its host code: why, and what to do.
+draft hosted.cu <<'CU'
+__global__ void add1(float *y, const float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = x[i] + 1.0f;
+}
+void run(float *y, const float *x, int n) { add1<<<(n + 127) / 128, 128>>>(y, x, n); }
+CU
+check "says that host code is not read" out_has "put the kernels into a file of their own"
+
 draft saxpy.cl <<'CL'
 __kernel void saxpy(int n, float alpha, __global const float *x, __global float *in)
 {
