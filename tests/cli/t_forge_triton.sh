@@ -119,7 +119,7 @@ cat >>"$tmp/prompts"
 printf '<<<<<<< SEARCH\n    # a block a program\n=======\n    # one block a program\n>>>>>>> REPLACE\n'
 A
 chmod +x "$tmp/agent"
-"${forge[@]}" --seed 5 --budget 16 --no-profile --no-memory --proposer command --model-command "$tmp/agent" --json >"$tmp/out" 2>"$tmp/err"
+"${forge[@]}" --seed 5 --budget 24 --no-profile --no-memory --proposer command --model-command "$tmp/agent" --json >"$tmp/out" 2>"$tmp/err"
 check "a model is told what Triton is" grep -q "reach a function as its constants, by 'constexprs' of a launch" "$tmp/prompts"
 check "and its source is compiled" json 'any(m["move"] == "model" and m["end"] in ("same", "prepares") for m in moves)'
 # A source is code that may talk to the tool in the compiler's place.
