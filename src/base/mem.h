@@ -64,4 +64,11 @@ void ws__buf_free(struct ws__buf *b);
 /* Hands the string (never NULL on success) to the caller; free: ws__free. */
 char *ws__buf_take(struct ws__buf *b);
 
+/* A character of names in C and in expressions, whatever the locale. */
+static inline bool ws__is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '_';
+}
+
 #endif

@@ -191,12 +191,6 @@ static const char *renamed_text(struct ws__workshop *s, const char *text,
     return NULL;
 }
 
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_';
-}
-
 /* Every such word gets "_before" behind it. */
 static const char *mark_words(struct ws__workshop *s, const char *text,
                               const char *word)
@@ -207,8 +201,8 @@ static const char *mark_words(struct ws__workshop *s, const char *text,
 
     ws__buf_init(&b, s->spec->ctx, 2 * strlen(text) + 64);
     for (const char *p = text; *p; p++) {
-        bool here = !strncmp(p, word, n) && !is_word(p[n]) &&
-                    (p == text || !is_word(p[-1]));
+        bool here = !strncmp(p, word, n) && !ws__is_word(p[n]) &&
+                    (p == text || !ws__is_word(p[-1]));
 
         ws__buf_printf(&b, "%c%.*s", *p, here ? (int)n - 1 : 0, p + 1);
         if (here) {
@@ -321,15 +315,16 @@ static int join(struct ws__workshop *s, uint32_t with, uint32_t without,
                 const char *when, struct both *b, char why[512])
 {
     const struct ws__kernel *k = &s->spec->s->kernel[without];
+    const char *helper;
     int rc = 1;
 
     if (k->dialect == WS__DIALECT_TRITON) {
         snprintf(why, 512, "functions in Triton are not put side by side");
         return 0;
     }
-    if (changed_helper(s, with, without)) {
-        snprintf(why, 512, "'%s', which is called, is another one now",
-                 changed_helper(s, with, without));
+    helper = changed_helper(s, with, without);
+    if (helper) {
+        snprintf(why, 512, "'%s', which is called, is another one now", helper);
         return 0;
     }
     WS_TRY(ws__workshop_text(s, with, &b->text));

@@ -259,12 +259,6 @@ static void evaluate(struct build *b, struct cl_cursor c,
         b->api.EvalResult_dispose(e);
 }
 
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_';
-}
-
 /* __kernel stands before the name; it is no part of the type. */
 static bool is_opencl_kernel(const struct ws__ast *t,
                              const struct ws__ast_node *n)
@@ -279,7 +273,7 @@ static bool is_opencl_kernel(const struct ws__ast *t,
 
         while (b > p && b[-1] == '_')
             b--;
-        if ((b == p || !is_word(b[-1])) && !is_word(w[6]))
+        if ((b == p || !ws__is_word(b[-1])) && !ws__is_word(w[6]))
             return true;
     }
     return false;
@@ -404,7 +398,7 @@ static bool is_operator_name(const struct build *b, struct cl_cursor c,
 
     return c.kind == CL_Cursor_DeclRefExpr &&
            (k == WS__AST_ASSIGN || k == WS__AST_BINARY) &&
-           !is_word(b->out->text[begin]);
+           !ws__is_word(b->out->text[begin]);
 }
 
 /* Is it what clang puts around something for its own sake? */
@@ -430,7 +424,7 @@ static uint32_t swizzle(const struct build *b, struct cl_cursor c,
 
     if (t->dialect == WS__DIALECT_CUDA || c.kind != CL_Cursor_UnexposedExpr)
         return 0;
-    while (at > begin && is_word(t->text[at - 1]))
+    while (at > begin && ws__is_word(t->text[at - 1]))
         at--;
     if (at == end || at < begin + 2 || t->text[at - 1] != '.' ||
         (t->text[at] >= '0' && t->text[at] <= '9') ||

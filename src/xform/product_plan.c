@@ -206,20 +206,15 @@ static void add_parameters(struct ws__product_emit *e)
 
 /* --- parameters that nobody uses any more --------------------------------- */
 
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_';
-}
-
 static int count_word(const char *text, size_t len, const char *word)
 {
     size_t n = strlen(word);
     int hits = 0;
 
     for (size_t i = 0; i + n <= len; i++)
-        hits += !strncmp(text + i, word, n) && (!i || !is_word(text[i - 1])) &&
-                (i + n == len || !is_word(text[i + n]));
+        hits += !strncmp(text + i, word, n) &&
+                (!i || !ws__is_word(text[i - 1])) &&
+                (i + n == len || !ws__is_word(text[i + n]));
     return hits;
 }
 

@@ -361,7 +361,7 @@ static void errors(void **state)
                                .text = "",
                                .dialect = WS__DIALECT_OPENCL,
                                .headers = "ops/dialect/parse",
-                               .library = "libclang-none.so"};
+                               .library = "no-such-library"};
     char deep[4000];
     size_t n = 0;
 

@@ -20,11 +20,6 @@ struct widening {
     bool changed, condition; /* in a line of #if */
 };
 
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 static bool is(const char *p, size_t n, const char *word)
 {
     return strlen(word) == n && !memcmp(p, word, n);
@@ -198,7 +193,7 @@ static size_t word_length(const char *p)
     size_t n = 0;
     bool number = isdigit((unsigned char)*p) || *p == '.';
 
-    while (is_word(p[n]) || (number && p[n] == '.') ||
+    while (ws__is_word(p[n]) || (number && p[n] == '.') ||
            (number && n && (p[n] == '+' || p[n] == '-') &&
             (p[n - 1] == 'e' || p[n - 1] == 'E') && p[1] != 'x'))
         n++;
@@ -216,7 +211,7 @@ static void widen(struct widening *w, const char *p)
                    (*p == '.' && isdigit((unsigned char)p[1]))) {
             n = word_length(p);
             put_number(w, p, n);
-        } else if (is_word(*p)) {
+        } else if (ws__is_word(*p)) {
             n = word_length(p);
             put_word(w, p, n);
         } else {

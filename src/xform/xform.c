@@ -362,18 +362,12 @@ void ws__rewrite_param(struct ws__rewrite *w, const char *name,
 
 /* --- names and texts ------------------------------------------------------ */
 
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_';
-}
-
 static bool has_word(const char *text, const char *word)
 {
     size_t n = strlen(word);
 
     for (const char *p = strstr(text, word); p; p = strstr(p + 1, word))
-        if ((p == text || !is_word(p[-1])) && !is_word(p[n]))
+        if ((p == text || !ws__is_word(p[-1])) && !ws__is_word(p[n]))
             return true;
     return false;
 }

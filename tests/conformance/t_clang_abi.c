@@ -85,7 +85,7 @@ static void absent(void **state)
     struct cl_api api = {0};
 
     (void)state;
-    assert_int_equal(ws__clang_open(ctx, "libclang-none.so", &api),
+    assert_int_equal(ws__clang_open(ctx, "no-such-library", &api),
                      WS_ENODRIVER);
     assert_true(ws_ctx_error(ctx)->message[0] != '\0');
     ws__clang_close(&api);

@@ -308,12 +308,6 @@ static const char *operand(const struct ws__xform_in *in, int32_t i)
                : s;
 }
 
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_';
-}
-
 /* The name in the text of its declaration. */
 static const char *name_in(const struct ws__ast *t, int32_t var)
 {
@@ -321,8 +315,9 @@ static const char *name_in(const struct ws__ast *t, int32_t var)
     size_t n = strlen(v->name);
 
     for (uint32_t at = v->begin; at + n <= v->end; at++)
-        if (!strncmp(t->text + at, v->name, n) && !is_word(t->text[at + n]) &&
-            (!at || !is_word(t->text[at - 1])))
+        if (!strncmp(t->text + at, v->name, n) &&
+            !ws__is_word(t->text[at + n]) &&
+            (!at || !ws__is_word(t->text[at - 1])))
             return t->text + at;
     return NULL;
 }
@@ -498,7 +493,7 @@ static bool is_planned(const struct ws__xform_in *in, const char *text,
         const char *word;
         size_t n = 0;
 
-        while (i + n < len && is_word(text[i + n]))
+        while (i + n < len && ws__is_word(text[i + n]))
             n++;
         if (!n && !strchr(" +-*()", text[i]))
             return false;

@@ -29,8 +29,7 @@ static bool is_number(const char *text, long *out)
 
 static bool is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_' || c == '.';
+    return ws__is_word(c) || c == '.';
 }
 
 /* The number as a word of its own, at or behind p. */

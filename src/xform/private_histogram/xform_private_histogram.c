@@ -148,19 +148,13 @@ static bool check_uses(const struct ws__xform_in *in, struct counting *c)
 
 /* --- how many counters ---------------------------------------------------- */
 
-static bool is_word(char x)
-{
-    return (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') ||
-           (x >= '0' && x <= '9') || x == '_';
-}
-
 static bool in_source(const struct ws__xform_in *in, const char *word)
 {
     size_t n = strlen(word);
 
     for (const char *p = strstr(in->ast->text, word); p;
          p = strstr(p + 1, word))
-        if ((p == in->ast->text || !is_word(p[-1])) && !is_word(p[n]))
+        if ((p == in->ast->text || !ws__is_word(p[-1])) && !ws__is_word(p[n]))
             return true;
     return false;
 }
@@ -177,7 +171,7 @@ static bool check_words(const struct ws__xform_in *in, struct counting *c,
     while (*text) {
         size_t n = 0;
 
-        while (is_word(text[n]))
+        while (ws__is_word(text[n]))
             n++;
         for (size_t a = 0; n && a < op->naxis; a++) {
             if (strlen(op->axis[a].name) != n ||

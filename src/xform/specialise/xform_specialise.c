@@ -17,12 +17,6 @@ static const char *const findings[] = {"wait_units", "mostly_fma", "fma",
                                        "wait_fixed", NULL};
 static const struct ws__xform_delta deltas[] = {{"time", 0.7, 1}, {NULL, 0, 0}};
 
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_';
-}
-
 /* The next place of the word at or behind `from`, outside of comments;
  * SIZE_MAX: none. */
 static size_t find_word(const char *text, size_t from, const char *word)
@@ -40,8 +34,8 @@ static size_t find_word(const char *text, size_t from, const char *word)
             if (!e)
                 break;
             i = (size_t)(e - text) + 1;
-        } else if (!strncmp(text + i, word, n) && !is_word(text[i + n]) &&
-                   (!i || !is_word(text[i - 1]))) {
+        } else if (!strncmp(text + i, word, n) && !ws__is_word(text[i + n]) &&
+                   (!i || !ws__is_word(text[i - 1]))) {
             return i;
         }
     }
