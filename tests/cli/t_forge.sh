@@ -53,7 +53,7 @@ check "is refused before anything is run" err_has "would be written over"
 check "and the source stays" cmp -s practice/gemm_naive/kernels/gemm_naive.cl "$spec/kernels/gemm_naive.cl"
 
 # --- a whole run, killed in the middle -------------------------------------
-printf -- '- {M: 96, N: 128, K: 160}\n- {M: 67, N: 61, K: 45}\n' >"$tmp/shapes.yaml"
+printf -- '- {M: 96, N: 128, K: 160}\n- {M: 101, N: 93, K: 145}\n' >"$tmp/shapes.yaml"
 forge=("$ws" forge "$spec" --kernel gemm_naive_opencl --workloads "$tmp/shapes.yaml" --seed 3 --store "$tmp/s.db")
 trials() { sqlite3 "$tmp/s.db" 'select count(*) from trial' 2>/dev/null || echo 0; }
 "${forge[@]}" --budget 14 >"$tmp/killed" 2>&1 &
