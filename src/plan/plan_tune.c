@@ -248,12 +248,27 @@ static int budget_of(struct tune *t, uint64_t *trials)
     return 0;
 }
 
+/* A strategy that reads the op's catalogue asks otherwise if that changes: it
+ * is another run then. */
+static void name_strategy(struct tune *t, const char *strategy,
+                          const struct ws__catalogue *c)
+{
+    struct ws__run *run = &t->run;
+    int n = snprintf(run->strategy, sizeof(run->strategy), "%s", strategy);
+
+    if (c && n > 0 && (size_t)n + 10 < sizeof(run->strategy))
+        snprintf(run->strategy + n, sizeof(run->strategy) - (size_t)n, ":%08x",
+                 (unsigned)(c->hash.lo & 0xffffffff));
+}
+
 static int search(struct tune *t, const char *strategy)
 {
     struct ws__spec *s = t->spec->s;
+    const struct ws__catalogue *catalogue = NULL;
     struct ws__journal j = ws__store_journal(t->store);
     uint64_t trials;
     int rc = budget_of(t, &trials);
+    const struct ws__strategy_ops *ops = ws__strategy_find(strategy);
     struct ws__problem_space p = {
         .ctx = t->ctx,
         .kernel = s->kernel,
@@ -282,10 +297,13 @@ static int search(struct tune *t, const char *strategy)
         .user = t,
     };
 
+    if (!rc && ops && ops->reads_catalogue)
+        rc = ws__spec_catalogue(s, NULL, &catalogue);
     if (rc)
         return rc;
+    p.catalogue = catalogue;
     snprintf(t->run.name, sizeof(t->run.name), "%s", s->path);
-    snprintf(t->run.strategy, sizeof(t->run.strategy), "%s", strategy);
+    name_strategy(t, strategy, catalogue);
     t->run.spec = s->hash;
     t->run.seed = t->o->seed;
     return ws__engine_run(&p, &t->ev, &j, &t->run, &eo, &t->outcome);

@@ -1,5 +1,5 @@
 /*
- * surrogate_gp.c: see surrogate_gp.h.
+ * gp.c: see gp.h.
  *
  * Axes have few levels, so that every factor of k, and its derivatives, are
  * tables of level by level, made once for a theta. The scale of the function
@@ -11,7 +11,7 @@
  * line search, and cannot be thrown off by a likelihood that is steep
  * somewhere. Matrices are rows of max_points, of which the lower half is used.
  */
-#include "search/surrogate/surrogate_gp.h"
+#include "search/gp.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /*
- * surrogate_gp.h: a Gaussian process on the points of a grid.
+ * gp.h: a Gaussian process on the points of a grid.
  *
  * It learns a function of points from values at some of them, and says at any
  * other what it expects and how sure it is. A point is one level of every
@@ -17,8 +17,8 @@
  * Everything is sums in a fixed order: same input, same bits. A process is for
  * one thread at a time.
  */
-#ifndef WS_SURROGATE_GP_H
-#define WS_SURROGATE_GP_H
+#ifndef WS_GP_H
+#define WS_GP_H
 
 #include <stdint.h>
 

@@ -1,10 +1,10 @@
 /*
- * surrogate_axes.c: see surrogate_axes.h.
+ * gp_axes.c: see gp_axes.h.
  *
  * An axis has at most WS__GP_LEVELS levels; of a parameter with more values
  * neighbours share one.
  */
-#include "search/surrogate/surrogate_axes.h"
+#include "search/gp_axes.h"
 
 #include <math.h>
 
@@ -59,7 +59,7 @@ static size_t rank_all(struct spot *s, size_t n)
 
 /* An axis from one number for every value of a parameter; none if all are the
  * same, or no room is left. */
-static int add_axis(struct ws__arena *arena, struct ws__surrogate_axes *out,
+static int add_axis(struct ws__arena *arena, struct ws__param_axes *out,
                     size_t param, struct spot *s, size_t n, bool nominal)
 {
     struct ws__gp_axis *x = &out->gp.axis[out->gp.n];
@@ -131,8 +131,8 @@ static bool place_twos(const struct ws__param *p, struct spot *s)
     return !powers;
 }
 
-int ws__surrogate_axes(struct ws__arena *arena, const struct ws__kernel *k,
-                       struct ws__surrogate_axes *out)
+int ws__param_axes(struct ws__arena *arena, const struct ws__kernel *k,
+                   struct ws__param_axes *out)
 {
     for (size_t i = 0; i < k->nparam; i++) {
         const struct ws__param *p = &k->param[i];
@@ -148,8 +148,8 @@ int ws__surrogate_axes(struct ws__arena *arena, const struct ws__kernel *k,
     return 0;
 }
 
-void ws__surrogate_row(const struct ws__surrogate_axes *axes,
-                       const struct ws__config *c, uint8_t *row)
+void ws__param_row(const struct ws__param_axes *axes,
+                   const struct ws__config *c, uint8_t *row)
 {
     for (size_t i = 0; i < axes->gp.n; i++)
         row[i] = axes->level[i][c->at[axes->param[i]]];

@@ -10,7 +10,7 @@
 #ifndef WS_SEARCH_H
 #define WS_SEARCH_H
 
-#include "core/trial.h"
+#include "core/idea.h"
 #include "space/space.h"
 
 #define WS__STRATEGY_ABI 1u
@@ -27,8 +27,9 @@ struct ws__problem_space {
     size_t nworkload;
     struct ws__space *const *spaces;
     uint64_t seed;
-    uint64_t budget;                   /* of screening trials; 0: unknown */
-    const struct ws__identity *device; /* NULL: unknown */
+    uint64_t budget;                       /* of screening trials; 0: unknown */
+    const struct ws__identity *device;     /* NULL: unknown */
+    const struct ws__catalogue *catalogue; /* of ideas; NULL: none */
     /* The resource filter: 1 fits, 0 not, WS__FITS_MISSED: the evaluator has
      * no answer. Deterministic. */
     int (*fits)(void *user, const struct ws__candidate *c, uint32_t workload);
@@ -40,6 +41,7 @@ enum { WS__ASK_WAIT = 1 }; /* ask: tell me outstanding answers first */
 struct ws__strategy_ops {
     uint32_t abi;
     const char *name, *about;
+    bool reads_catalogue;
     int (*start)(const struct ws__problem_space *p, void **state);
     /* Fills candidate and workload. 0: asked; WS__ASK_WAIT; WS_EDONE: the
      * strategy has nothing more to ask, ever. It may repeat a question: the

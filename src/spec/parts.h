@@ -48,6 +48,9 @@ struct ws__spec_full {
 int ws__load_op(struct ws__load *l, const struct ws__node *root,
                 const char *file, const char *dir, struct ws__op **out);
 
+/* The scope of an op's expressions: its axes and constants. */
+int ws__load_op_scope(struct ws__load *l, struct ws__op *op,
+                      struct ws__scope *out);
 int ws__load_fill(struct ws__load *l, const struct ws__node *n,
                   struct ws__fill *f);
 /* spec_reference.c: the value of `reference`. */

@@ -16,7 +16,7 @@
 #ifndef WS_SPEC_H
 #define WS_SPEC_H
 
-#include "core/kernel.h"
+#include "core/idea.h"
 
 enum ws__spec_kind { WS__SPEC_OP, WS__SPEC_KERNEL, WS__SPEC_T1 };
 
@@ -91,6 +91,13 @@ int ws__spec_workload(struct ws__spec *s, const char *text,
                       struct ws__workload *out);
 /* Replaces the workloads by those of a file (YAML, JSON, or JSON lines). */
 int ws__spec_workloads(struct ws__spec *s, const char *file);
+
+/* The ideas for kernels of the op, from strategies.yaml beside its file (text
+ * NULL) or from a text; *out NULL: there is no such file. What is said of
+ * kernels that the specification does not have is left out. In the spec's
+ * arena. docs/specification.md has the format. */
+int ws__spec_catalogue(struct ws__spec *s, const char *text,
+                       const struct ws__catalogue **out);
 
 /* Where what Triton made of a kernel lies: <kernel file>.triton/<target>;
  * target NULL: the folder of all targets. NULL: no memory. */

@@ -222,8 +222,7 @@ static int read_constants(struct ws__load *l, const struct ws__node *n,
     return 0;
 }
 
-/* The scope of an op's expressions: its axes and constants. */
-static int make_scope(struct ws__load *l, struct ws__op *op,
+int ws__load_op_scope(struct ws__load *l, struct ws__op *op,
                       struct ws__scope *out)
 {
     memset(out, 0, sizeof(*out));
@@ -694,7 +693,7 @@ int ws__load_op(struct ws__load *l, const struct ws__node *root,
     WS_TRY(read_axes(l, n, op));
     if ((n = ws__node_get(root, "constants")))
         WS_TRY(read_constants(l, n, op));
-    WS_TRY(make_scope(l, op, &scope));
+    WS_TRY(ws__load_op_scope(l, op, &scope));
     WS_TRY(read_tensors(l, root, "inputs", WS__INPUT, &scope, op));
     WS_TRY(read_tensors(l, root, "inouts", WS__INOUT, &scope, op));
     WS_TRY(read_tensors(l, root, "outputs", WS__OUTPUT, &scope, op));

@@ -7,7 +7,7 @@
  */
 #include "search/t_search.h"
 
-#include "search/surrogate/surrogate_axes.h"
+#include "search/gp_axes.h"
 
 #define SEEDS 8
 #define CAP 300
@@ -136,7 +136,7 @@ static void test_limit(void **state)
 
 static void test_axes(void **state)
 {
-    static struct ws__surrogate_axes out;
+    static struct ws__param_axes out;
     struct ws_ctx *ctx = t_ctx(NULL);
     struct ws__arena arena;
     struct t_kernel t;
@@ -151,7 +151,7 @@ static void test_axes(void **state)
     assert_int_equal(t_param(&t, "many", 200, 300, 1), 0); /* 300 .. 499 */
     ws__arena_init(&arena, ctx);
     memset(&out, 0, sizeof(out));
-    assert_int_equal(ws__surrogate_axes(&arena, &t.k, &out), 0);
+    assert_int_equal(ws__param_axes(&arena, &t.k, &out), 0);
     /* warps, its twos, flag, many, its twos */
     assert_int_equal(out.gp.n, 5);
     assert_int_equal(out.param[1], 0);
@@ -160,7 +160,7 @@ static void test_axes(void **state)
     /* By logarithm: 64 lies two thirds from 16 to 128. */
     assert_true(fabs(out.gp.axis[0].at[3] - 2.0 / 3) < 1e-9);
     assert_true(fabs(out.gp.axis[2].at[1] - 0.5) < 1e-9);
-    ws__surrogate_row(&out, &c, row);
+    ws__param_row(&out, &c, row);
     assert_int_equal(row[0], 3);
     assert_int_equal(row[1], 2); /* 64: more twos than 16, 32; 128 has more */
     assert_int_equal(row[2], 2);

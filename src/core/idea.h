@@ -1,0 +1,57 @@
+/*
+ * idea.h: ideas of how kernels of an operator can be made, as data.
+ *
+ * An idea is one choice on an axis of design ("splitting of the sequence": "by
+ * 8 or more"). It says which values parameters may have where the choice is
+ * made, what it is expected to bring and where. A catalogue holds the ideas of
+ * an operator, and the regimes: classes of workloads for which different
+ * choices may be best. Plain data in the arena of whoever read it.
+ */
+#ifndef WS_IDEA_H
+#define WS_IDEA_H
+
+#include "core/trial.h"
+
+#define WS__MAX_IDEAS 512
+#define WS__MAX_REGIMES 16
+
+/* Values that a parameter of a kernel keeps. */
+struct ws__idea_set {
+    uint32_t kernel, param; /* indices */
+    bool *allowed;          /* one a value */
+};
+
+struct ws__idea {
+    const char *axis, *choice, *about;
+    uint32_t axis_id; /* numbered in the order of the file */
+    struct ws__loc loc;
+    struct ws__idea_set *set;
+    size_t nset;
+    int32_t kernel; /* this idea is another kernel; -1: it is not */
+    const uint32_t *needs, *conflicts; /* ideas that must, must not hold */
+    size_t nneeds, nconflicts;
+    uint32_t regimes;    /* bit r: makes sense there; 0: everywhere */
+    double factor;       /* expected speed-up over what it is applied to */
+    double spread;       /* standard deviation of its natural logarithm */
+    unsigned difficulty; /* 1 to 5 */
+    unsigned bandwidth, registers, compute; /* 0 to 10: gain, or relief */
+};
+
+struct ws__regime {
+    const char *name, *about;
+    struct ws__expr *when; /* bool, of the op's axes; the first that holds */
+};
+
+struct ws__catalogue {
+    struct ws__idea *idea;
+    size_t nidea, naxis;
+    struct ws__regime regime[WS__MAX_REGIMES];
+    size_t nregime;
+    struct ws__hash hash; /* of the text */
+};
+
+/* Does a candidate look as the idea says? What has no values for the
+ * candidate's kernel, and is no other kernel, never does. */
+bool ws__idea_holds(const struct ws__idea *idea, const struct ws__candidate *c);
+
+#endif

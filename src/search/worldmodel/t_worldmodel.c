@@ -1,0 +1,309 @@
+/*
+ * t_worldmodel.c: a catalogue is followed and, where it is wrong, outgrown; an
+ * idea is tried only where what it needs holds; no set of ideas twice; an idea
+ * that fails is believed less; places are the regimes, and a config that is
+ * behind on one workload is not tried on the next. (That it is deterministic,
+ * resumable, ends and is fair is tested for every strategy.)
+ */
+#include "search/t_search.h"
+
+#include "search/worldmodel/worldmodel.h"
+
+#define VALUES 8
+#define IDEAS 5
+#define STEPS 160
+
+static const struct ws__strategy_ops *ops;
+static struct t_world world;
+static struct ws_ctx *ctx;
+
+/* --- a catalogue ---------------------------------------------------------- */
+
+static bool masks[IDEAS][VALUES];
+static struct ws__idea_set sets[IDEAS];
+static struct ws__idea ideas[IDEAS];
+static struct ws__catalogue catalogue;
+
+/* Values lo to hi of a parameter. */
+static void idea(size_t at, const char *axis, uint32_t axis_id, uint32_t param,
+                 size_t lo, size_t hi, double factor)
+{
+    for (size_t v = 0; v < VALUES; v++)
+        masks[at][v] = v >= lo && v <= hi;
+    sets[at] = (struct ws__idea_set){0, param, masks[at]};
+    ideas[at] = (struct ws__idea){.axis = axis,
+                                  .choice = "so",
+                                  .axis_id = axis_id,
+                                  .set = &sets[at],
+                                  .nset = 1,
+                                  .kernel = -1,
+                                  .factor = factor,
+                                  .spread = 0.3,
+                                  .difficulty = 1};
+}
+
+/* The bowl's lowest point has all parameters near 0.66 of their values. */
+static void make_catalogue(bool wrong)
+{
+    idea(0, "a", 0, 0, 4, 7, wrong ? 0.7 : 1.3);
+    idea(1, "a", 0, 0, 1, 2, wrong ? 8.0 : 0.7);
+    idea(2, "b", 1, 1, 4, 7, wrong ? 0.7 : 1.3);
+    idea(3, "b", 1, 1, 1, 2, wrong ? 8.0 : 0.7);
+    idea(4, "c", 2, 2, 1, 3, 5.0);
+    catalogue =
+        (struct ws__catalogue){.idea = ideas, .nidea = IDEAS, .naxis = 3};
+}
+
+static void begin(size_t nwork, bool wrong)
+{
+    t_world_case(&world, &ctx, 1, nwork, VALUES);
+    make_catalogue(wrong);
+    world.p.catalogue = &catalogue;
+}
+
+static void end_world(void)
+{
+    t_world_free(&world);
+    ws_ctx_free(ctx);
+}
+
+/* --- a run by hand -------------------------------------------------------- */
+
+static int (*fails_when)(const struct ws__candidate *c);
+static size_t asked[STEPS][2]; /* config's place in the order, workload */
+static struct ws__candidate tried[STEPS];
+
+static void answer(void *state, const struct ws__candidate *c, uint32_t w)
+{
+    double ns = t_cost(&world, c, w);
+    struct ws__trial t = {.candidate = *c,
+                          .workload = w,
+                          .verdict = WS__V_OK,
+                          .sample_ns = &ns,
+                          .nsample = 1};
+
+    if (fails_when && fails_when(c)) {
+        t.verdict = WS__V_BUILD;
+        t.nsample = 0;
+    }
+    assert_int_equal(ops->tell(state, &t), 0);
+}
+
+static struct world *play(size_t steps)
+{
+    void *state;
+
+    assert_int_equal(ops->start(&world.p, &state), 0);
+    for (uint32_t w = 0; w < world.p.nworkload; w++) {
+        struct ws__candidate c = {0};
+
+        ws__config_default(&world.kernels[0], &c.config);
+        answer(state, &c, w);
+    }
+    for (size_t i = 0; i < steps; i++) {
+        uint32_t w;
+
+        assert_int_equal(ops->ask(state, &tried[i], &w), 0);
+        asked[i][1] = w;
+        answer(state, &tried[i], w);
+    }
+    return state;
+}
+
+static double best_of(size_t steps)
+{
+    double best = INFINITY;
+
+    for (size_t i = 0; i < steps; i++)
+        best = fmin(best, t_cost(&world, &tried[i], (uint32_t)asked[i][1]));
+    return best;
+}
+
+static double least(void)
+{
+    struct ws__space_iter it;
+    struct ws__candidate c = {0};
+    double cost = INFINITY;
+
+    ws__space_begin(world.space[0], &it);
+    while (ws__space_next(&it, &c.config) > 0)
+        cost = fmin(cost, t_cost(&world, &c, 0));
+    return cost;
+}
+
+/* --- tests ---------------------------------------------------------------- */
+
+/* The first ideas tried are those that promise. */
+static void test_follows(void **state)
+{
+    struct world *w;
+    size_t promised = 0;
+
+    (void)state;
+    begin(1, false);
+    w = play(10);
+    for (size_t i = 0; i < 10; i++)
+        promised += tried[i].config.at[0] >= 4 || tried[i].config.at[1] >= 4;
+    assert_true(promised >= 8);
+    assert_true(w->nnode > 1 && w->node[1].idea >= NGENERAL);
+    assert_true(ideas[w->node[1].idea - NGENERAL].factor > 1);
+    ops->end(w);
+    end_world();
+}
+
+static void test_outgrows(void **state)
+{
+    double mean, sd;
+    struct ws__subject s;
+    struct world *w;
+
+    (void)state;
+    begin(1, true);
+    w = play(80);
+    assert_true(best_of(80) <= 1.01 * least());
+    /* What was promised is not believed any more. */
+    s = (struct ws__subject){NGENERAL, NGENERAL + 1, 0, log(8), 0.3};
+    ws__belief_view(&w->belief, &s, &mean, &sd);
+    assert_true(mean < 1);
+    ops->end(w);
+    end_world();
+}
+
+/* How often idea 4 is opened, if it needs, or conflicts with, another. */
+static size_t opened(size_t nneeds, size_t nconflicts, const uint32_t *other)
+{
+    struct world *w;
+    size_t n = 0;
+
+    begin(1, false);
+    ideas[4].factor = 20;
+    ideas[4].needs = ideas[4].conflicts = other;
+    ideas[4].nneeds = nneeds;
+    ideas[4].nconflicts = nconflicts;
+    w = play(60);
+    for (size_t i = 1; i < w->nnode; i++) {
+        const struct local *from = &w->node[w->node[i].parent].at[0];
+        bool holds = ws__idea_holds(&ideas[other[0]], &from->best);
+
+        if (w->node[i].idea != NGENERAL + 4)
+            continue;
+        n++;
+        assert_true(nneeds ? holds : !nconflicts || !holds);
+    }
+    ops->end(w);
+    end_world();
+    return n;
+}
+
+static void test_needs(void **state)
+{
+    static const uint32_t rare[] = {1}, absent[] = {0};
+
+    (void)state;
+    assert_true(opened(0, 0, rare) > 0);
+    assert_true(opened(1, 0, rare) == 0);
+    /* The default looks otherwise. */
+    assert_true(opened(0, 1, absent) > 0);
+}
+
+static void test_once(void **state)
+{
+    struct world *w;
+
+    (void)state;
+    begin(1, false);
+    w = play(STEPS);
+    for (size_t i = 1; i < w->nnode; i++)
+        for (size_t k = 0; k < i; k++)
+            if (w->node[i].idea >= NGENERAL && w->node[k].idea >= NGENERAL)
+                assert_true(w->node[i].key != w->node[k].key);
+    ops->end(w);
+    end_world();
+}
+
+static int fails_low(const struct ws__candidate *c)
+{
+    return c->config.at[0] == 1 || c->config.at[0] == 2;
+}
+
+/* It promises most and never works. */
+static void test_fails(void **state)
+{
+    struct world *w;
+    size_t opened = 0, tries = 0;
+
+    (void)state;
+    begin(1, true);
+    fails_when = fails_low;
+    w = play(80);
+    fails_when = NULL;
+    for (size_t i = 1; i < w->nnode; i++)
+        if (w->node[i].idea == NGENERAL + 1) {
+            opened++;
+            tries += w->node[i].at[0].tries;
+            assert_int_equal(w->node[i].at[0].standing, HOPELESS);
+        }
+    assert_true(opened > 0 && opened <= 4);
+    assert_true(tries <= 16);
+    assert_true(best_of(80) <= 1.02 * least());
+    ops->end(w);
+    end_world();
+}
+
+/* Two regimes of two workloads: two places; what is far behind on the first
+ * workload of its place is not asked on the second. */
+static void test_places(void **state)
+{
+    struct world *w;
+    struct ws__scope scope = {0};
+    struct ws__arena arena;
+    struct ws__loc loc = {0};
+    size_t alone = 0;
+
+    (void)state;
+    begin(4, false);
+    ws__arena_init(&arena, ctx);
+    assert_int_equal(ws__scope_add(ctx, &scope, "shape", WS__INT, NULL), 0);
+    catalogue.regime[0].name = "first";
+    assert_int_equal(ws__expr_compile(ctx, &arena, "shape < 2", &loc, &scope,
+                                      WS__CONDITION, &catalogue.regime[0].when),
+                     0);
+    catalogue.regime[1].name = "rest";
+    catalogue.nregime = 2;
+    w = play(STEPS);
+    assert_int_equal(w->nplace, 2);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(w->place_of[i], i / 2);
+    for (size_t i = 0; i < STEPS; i++) {
+        size_t others = 0;
+
+        for (size_t k = 0; k < STEPS; k++)
+            others += k != i && ws__candidate_eq(&tried[i], &tried[k]) &&
+                      asked[i][1] / 2 == asked[k][1] / 2;
+        assert_true(others <= 1);
+        if (others || i + 8 > STEPS)
+            continue;
+        alone++;
+        /* Behind, or not valid on the other. */
+        assert_true(t_cost(&world, &tried[i], (uint32_t)asked[i][1]) >
+                        t_cost(&world, &w->place[asked[i][1] / 2].best,
+                               (uint32_t)asked[i][1]) ||
+                    ws__world_may_run(w, &tried[i], asked[i][1] ^ 1) == 0);
+    }
+    assert_true(alone > 0 && alone < STEPS / 2);
+    ops->end(w);
+    ws__arena_free(&arena);
+    end_world();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_follows), cmocka_unit_test(test_outgrows),
+        cmocka_unit_test(test_needs),   cmocka_unit_test(test_once),
+        cmocka_unit_test(test_fails),   cmocka_unit_test(test_places),
+    };
+
+    ops = ws__strategy_find("worldmodel");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

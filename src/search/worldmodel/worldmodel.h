@@ -1,0 +1,129 @@
+/*
+ * worldmodel.h: private to the folder: the state of the strategy.
+ *
+ * A node of the tree is a set of ideas, one an axis at most: those of its
+ * parent and one more, which takes the place of its parent's on the same axis.
+ * What an idea does not say stays free. A place is a regime: workloads that are
+ * served by one config; each has its own standing at every node, its own model
+ * of times and its own best. Beliefs are shared.
+ *
+ * Gains are logarithms of how much faster a config is than the default, on
+ * average over the workloads of a place.
+ */
+#ifndef WS_WORLDMODEL_H
+#define WS_WORLDMODEL_H
+
+#include "core/idea.h"
+#include "search/belief.h"
+#include "search/model.h"
+#include "search/search.h"
+#include "search/seen.h"
+
+#define FLIGHT 2 /* attempts of a place whose answers are waited for */
+#define NOBODY (-1)
+
+/* Ideas that every catalogue has, before its own. */
+enum { TUNE, BORROW, NGENERAL };
+
+enum standing { NEVER, OPEN, CLOSED, HOPELESS };
+
+struct local { /* a node in one place */
+    enum standing standing;
+    struct ws__candidate best;
+    bool have;
+    double gain;           /* of best */
+    double mean, sd;       /* of the effect, as expected when it was chosen */
+    double effect;         /* over the parent's gain, when it was closed */
+    uint32_t tries, tuned; /* tuned: how often a child only tuned it */
+    bool spent;            /* there is nothing left to tune */
+};
+
+struct node {
+    int32_t parent; /* NOBODY: the root */
+    uint32_t idea, depth, kernel;
+    uint64_t key;     /* of the set of ideas */
+    uint32_t *choice; /* one an axis: idea + 1, or 0 */
+    struct local *at; /* one a place */
+};
+
+struct attempt {
+    struct ws__candidate c;
+    int32_t node; /* NOBODY: free */
+    size_t next;  /* workload of the place */
+    double *gain; /* one a workload; where it may not run the default stays:
+                     0 */
+    bool asked, failed, stopped; /* asked: about the next one */
+};
+
+struct place {
+    uint32_t regime; /* of the catalogue */
+    uint32_t *workload;
+    size_t n;
+    double *best_gain;           /* of the best config, one a workload */
+    struct ws__model *model;     /* one a kernel */
+    struct ws__space_iter *left; /* one a kernel and workload */
+    struct ws__seen seen;
+    struct ws__rng rng;
+    struct ws__candidate best;
+    bool have, exhausted;
+    double gain;
+    int32_t node;  /* that is worked on; NOBODY: none */
+    unsigned idle; /* attempts since the last gain */
+    bool out;      /* nothing more to try at this node */
+    struct attempt flight[FLIGHT];
+    size_t visits;       /* closed nodes */
+    size_t turn, kernel; /* of configs of any kernel; whose turn it is */
+};
+
+struct world {
+    const struct ws__problem_space *p;
+    struct ws__arena arena;
+    const struct ws__catalogue *catalogue;
+    struct ws__idea *idea; /* NGENERAL, then the catalogue's */
+    size_t nidea, naxis;
+    uint32_t *visits;            /* of an idea in a place */
+    struct ws__param_axes *axes; /* one a kernel */
+    struct ws__modeller modeller;
+    struct ws__belief belief;
+    struct place *place;
+    uint32_t *place_of; /* of a workload */
+    size_t nplace, turn;
+    double *reference_ns; /* of a workload: what gains are counted from; 0 */
+    struct node *node;
+    size_t nnode, cap;
+};
+
+/* --- worldmodel_ideas.c --- */
+/* The general ones, then the catalogue's; without one, those that the
+ * parameters themselves suggest. */
+int ws__world_ideas(struct world *w);
+
+/* --- worldmodel_tree.c --- */
+int ws__world_root(struct world *w);
+/* The most promising child of what is closed, made and opened: 1, or 0. */
+int ws__world_choose(struct world *w, size_t place);
+/* What came of the node that the place works on. */
+void ws__world_close(struct world *w, size_t place);
+/* Does a config look as the ideas of a node say? */
+bool ws__world_fits(const struct world *w, const struct node *n,
+                    const struct ws__candidate *c);
+
+/* --- worldmodel_attempts.c --- */
+/* What the place's models expect of the best config that looks as an idea says
+ * (of TUNE: of any): minus its gain, and the bound; both infinite if they know
+ * nothing. `out` has one for every idea. */
+struct outlook {
+    double expected, bound;
+};
+int ws__world_look(struct world *w, struct place *pl, struct outlook *out);
+/* New to the place, and valid on one of its workloads: 1, 0 or an error. */
+int ws__world_is_open(struct world *w, struct place *pl,
+                      const struct ws__candidate *c);
+int ws__world_may_run(const struct world *w, const struct ws__candidate *c,
+                      size_t workload);
+/* The next config of the place's node: 1, or 0 if there is none. *expected:
+ * minus its gain, or NAN. */
+int ws__world_propose(struct world *w, struct place *pl,
+                      struct ws__candidate *out, double *expected);
+
+#endif

@@ -1,0 +1,362 @@
+/*
+ * worldmodel_tree.c: nodes, and which of their children is the most promising.
+ *
+ * A child is worth its parent's gain, what is believed of its idea, and the
+ * more the less is known of it (an upper confidence bound); less a little for
+ * what is deep or difficult. Every place chooses for itself. Two ways to one
+ * set of ideas are one node.
+ */
+#include "search/worldmodel/worldmodel.h"
+
+#include <math.h>
+
+#include "base/banned.h"
+
+#define TINY 1e-6
+#define KAPPA 1.5        /* of the bound */
+#define DEPTH_COST 0.005 /* in logarithms, as all below */
+#define EFFORT_COST 0.02 /* of a step of difficulty */
+#define AGAIN_COST 0.02  /* of tuning a node again */
+#define NOISE 0.05       /* of the effect of a node, */
+#define NOISE_TRIES 0.3  /* and of one that was tried once */
+#define HOPELESS_EFFECT (-0.5)
+#define HOPELESS_NOISE 0.4
+#define EFFECT_MAX 2.0
+
+static int add_node(struct world *w, int32_t parent, uint32_t idea)
+{
+    struct node *n;
+
+    WS_TRY(ws__grow(w->p->ctx, (void **)&w->node, &w->cap, w->nnode,
+                    sizeof(*w->node)));
+    n = &w->node[w->nnode];
+    *n = (struct node){.parent = parent, .idea = idea};
+    n->choice = ws__arena_alloc(&w->arena, w->naxis, sizeof(*n->choice));
+    n->at = ws__arena_alloc(&w->arena, w->nplace, sizeof(*n->at));
+    if (!n->choice || !n->at)
+        return WS_ENOMEM;
+    w->nnode++;
+    return 0;
+}
+
+/* The set of ideas of a child. */
+static void choices(const struct world *w, const struct node *parent,
+                    uint32_t idea, uint32_t *out)
+{
+    memcpy(out, parent->choice, w->naxis * sizeof(*out));
+    if (idea >= NGENERAL)
+        out[w->idea[idea].axis_id] = idea + 1;
+}
+
+/* The same for a set however it was come by. */
+static uint64_t key_of(const struct world *w, const uint32_t *choice)
+{
+    uint64_t key = 0;
+
+    for (size_t a = 0; a < w->naxis; a++)
+        key += choice[a] ? ws__rng_at(0x1dea5, choice[a]) : 0;
+    return key;
+}
+
+int ws__world_root(struct world *w)
+{
+    struct node *n;
+
+    WS_TRY(add_node(w, NOBODY, TUNE));
+    n = &w->node[0];
+    n->key = key_of(w, n->choice);
+    for (size_t i = 0; i < w->nplace; i++)
+        n->at[i].standing = CLOSED;
+    return 0;
+}
+
+bool ws__world_fits(const struct world *w, const struct node *n,
+                    const struct ws__candidate *c)
+{
+    if (c->kernel != n->kernel)
+        return false;
+    for (size_t a = 0; a < w->naxis; a++) {
+        const struct ws__idea *idea =
+            n->choice[a] ? &w->idea[n->choice[a] - 1] : NULL;
+
+        if (!idea || idea->kernel >= 0)
+            continue;
+        for (size_t i = 0; i < idea->nset; i++)
+            if (idea->set[i].kernel == c->kernel &&
+                !idea->set[i].allowed[c->config.at[idea->set[i].param]])
+                return false;
+    }
+    return true;
+}
+
+/* --- what is worth trying ------------------------------------------------- */
+
+static bool holds(const struct world *w, uint32_t idea, const struct local *at)
+{
+    return at->have && ws__idea_holds(&w->idea[idea], &at->best);
+}
+
+static bool says_anything(const struct ws__idea *idea, uint32_t kernel)
+{
+    if (idea->kernel >= 0)
+        return true;
+    for (size_t i = 0; i < idea->nset; i++)
+        if (idea->set[i].kernel == kernel)
+            return true;
+    return false;
+}
+
+/* Under its parent's circumstances, in the place: would it change anything, and
+ * does what it needs hold? */
+static bool makes_sense(const struct world *w, const struct node *parent,
+                        uint32_t idea, size_t place)
+{
+    const struct ws__idea *i = &w->idea[idea];
+    const struct local *at = &parent->at[place];
+
+    if (i->regimes && !(i->regimes >> w->place[place].regime & 1))
+        return false;
+    if (!says_anything(i, parent->kernel) || holds(w, idea, at))
+        return false;
+    for (size_t k = 0; k < i->nneeds; k++)
+        if (!holds(w, NGENERAL + i->needs[k], at))
+            return false;
+    for (size_t k = 0; k < i->nconflicts; k++)
+        if (holds(w, NGENERAL + i->conflicts[k], at))
+            return false;
+    return true;
+}
+
+static struct node *find(struct world *w, uint64_t key)
+{
+    for (size_t i = 0; i < w->nnode; i++)
+        if (w->node[i].key == key && w->node[i].idea >= NGENERAL)
+            return &w->node[i];
+    return NULL;
+}
+
+static struct ws__subject subject_of(const struct world *w, uint32_t idea,
+                                     size_t place)
+{
+    const struct ws__idea *i = &w->idea[idea];
+
+    return (struct ws__subject){.axis = i->axis_id,
+                                .idea = idea,
+                                .regime = (uint32_t)place,
+                                .mean = log(i->factor),
+                                .sd = i->spread};
+}
+
+/* What is best in another place and unknown in this one. */
+static bool may_borrow(struct world *w, size_t place)
+{
+    for (size_t i = 0; i < w->nplace; i++) {
+        const struct place *other = &w->place[i];
+
+        if (i != place && other->have &&
+            ws__world_is_open(w, &w->place[place], &other->best) > 0)
+            return true;
+    }
+    return false;
+}
+
+struct view { /* of an idea, in a place */
+    double mean, sd;
+    double unsure; /* sd, and how seldom it was tried there */
+    struct outlook look;
+};
+
+static struct view view_of(const struct world *w, uint32_t idea, size_t place,
+                           const struct outlook *look)
+{
+    struct ws__subject s = subject_of(w, idea, place);
+    uint32_t visits = w->visits[place * w->nidea + idea];
+    struct view v = {.look = look[idea]};
+
+    ws__belief_view(&w->belief, &s, &v.mean, &v.sd);
+    v.unsure =
+        v.sd * sqrt(log(2 + (double)w->place[place].visits) / (1 + visits));
+    return v;
+}
+
+struct choice {
+    int32_t parent;
+    uint32_t idea;
+    struct view view;
+    double worth;
+};
+
+/* What is believed of the idea over a gain, and what the models of times expect
+ * of it, each as much as it is sure: the upper bound. */
+static double bound_of(double gain, const struct view *v)
+{
+    double sd = (v->look.expected - v->look.bound) / WS__MODEL_KAPPA;
+    double believed = 1 / (v->unsure * v->unsure + TINY);
+    double known = isfinite(sd) ? 1 / (sd * sd + TINY) : 0;
+    double sum = (gain + v->mean) * believed;
+
+    if (known > 0)
+        sum -= v->look.expected * known;
+    return (sum + KAPPA * sqrt(believed + known)) / (believed + known);
+}
+
+static void consider(struct world *w, size_t place, size_t parent,
+                     uint32_t idea, const struct view *view,
+                     struct choice *best)
+{
+    const struct node *n = &w->node[parent];
+    const struct place *pl = &w->place[place];
+    bool any = !parent && idea == TUNE; /* of all: also what is best so far */
+    double worth = bound_of(any ? pl->gain : n->at[place].gain, view);
+
+    worth -= DEPTH_COST * n->depth;
+    worth -= EFFORT_COST * (w->idea[idea].difficulty - 1);
+    if (idea == TUNE && parent)
+        worth -= AGAIN_COST * n->at[place].tuned;
+    if (any && !w->catalogue && !ws__model_ready(&pl->model[n->kernel]))
+        worth = INFINITY; /* nothing is expected of ideas yet */
+    if (worth > best->worth)
+        *best = (struct choice){(int32_t)parent, idea, *view, worth};
+}
+
+/* Nobody works, or worked, on this set of ideas in the place. */
+static bool is_new(struct world *w, uint32_t *room, const struct node *parent,
+                   uint32_t idea, size_t place)
+{
+    const struct node *n;
+
+    choices(w, parent, idea, room);
+    n = find(w, key_of(w, room));
+    return !n || n->at[place].standing == NEVER;
+}
+
+static void consider_idea(struct world *w, size_t place, uint32_t idea,
+                          const struct outlook *look, uint32_t *room,
+                          struct choice *best)
+{
+    struct view view = view_of(w, idea, place, look);
+
+    if (idea == BORROW) {
+        if (may_borrow(w, place))
+            consider(w, place, 0, idea, &view, best);
+        return;
+    }
+    for (size_t i = 0; i < w->nnode; i++) {
+        const struct node *n = &w->node[i];
+
+        if (n->at[place].standing != CLOSED || (i && n->idea < NGENERAL))
+            continue;
+        if (idea == TUNE ||
+            (makes_sense(w, n, idea, place) && is_new(w, room, n, idea, place)))
+            consider(w, place, i, idea, &view, best);
+    }
+}
+
+/* --- opening -------------------------------------------------------------- */
+
+static int child_of(struct world *w, const struct choice *c)
+{
+    uint32_t *choice;
+    struct node *n;
+    int32_t kernel = w->idea[c->idea].kernel;
+
+    WS_TRY(add_node(w, c->parent, c->idea));
+    n = &w->node[w->nnode - 1];
+    choice = n->choice;
+    choices(w, &w->node[c->parent], c->idea, choice);
+    n->key = key_of(w, choice);
+    n->depth = w->node[c->parent].depth + 1;
+    n->kernel = kernel >= 0 ? (uint32_t)kernel : w->node[c->parent].kernel;
+    return 0;
+}
+
+/* What is known already that looks as the node says: the best of it is where
+ * its work begins. */
+static void begin(struct world *w, size_t place, int32_t node)
+{
+    struct node *n = &w->node[node];
+    struct local *at = &n->at[place];
+    const struct ws__model *m = &w->place[place].model[n->kernel];
+
+    for (size_t i = 0; i < m->n; i++) {
+        struct ws__candidate c = {.kernel = n->kernel,
+                                  .config = m->point[i].config};
+
+        if (m->point[i].state != WS__POINT_OK || !ws__world_fits(w, n, &c) ||
+            (at->have && -m->point[i].y <= at->gain))
+            continue;
+        at->best = c;
+        at->gain = -m->point[i].y;
+        at->have = true;
+    }
+}
+
+static int open_child(struct world *w, size_t place, const struct choice *c)
+{
+    struct place *pl = &w->place[place];
+    const struct node *n;
+    struct local *at;
+    uint32_t *room = ws__alloc(w->p->ctx, w->naxis, sizeof(*room));
+
+    if (!room)
+        return WS_ENOMEM;
+    choices(w, &w->node[c->parent], c->idea, room);
+    n = c->idea < NGENERAL ? NULL : find(w, key_of(w, room));
+    ws__free(w->p->ctx, room);
+    if (!n) {
+        WS_TRY(child_of(w, c));
+        n = &w->node[w->nnode - 1];
+    }
+    pl->node = (int32_t)(n - w->node);
+    pl->idle = 0;
+    pl->out = false;
+    at = &n->at[place];
+    at->standing = OPEN;
+    at->mean = c->view.mean;
+    at->sd = c->view.sd;
+    if (c->idea == TUNE)
+        w->node[c->parent].at[place].tuned++;
+    begin(w, place, pl->node);
+    return 1;
+}
+
+int ws__world_choose(struct world *w, size_t place)
+{
+    struct choice best = {.parent = NOBODY, .worth = -INFINITY};
+    uint32_t *room = ws__alloc(w->p->ctx, w->naxis, sizeof(*room));
+    struct outlook *look = ws__alloc(w->p->ctx, w->nidea, sizeof(*look));
+    int rc =
+        room && look ? ws__world_look(w, &w->place[place], look) : WS_ENOMEM;
+
+    for (uint32_t i = 0; i < w->nidea && rc >= 0; i++)
+        consider_idea(w, place, i, look, room, &best);
+    ws__free(w->p->ctx, room);
+    ws__free(w->p->ctx, look);
+    WS_TRY(rc);
+    return best.parent == NOBODY ? 0 : open_child(w, place, &best);
+}
+
+/* --- closing -------------------------------------------------------------- */
+
+void ws__world_close(struct world *w, size_t place)
+{
+    struct place *pl = &w->place[place];
+    struct node *n = &w->node[pl->node];
+    struct local *at = &n->at[place];
+    const struct local *from = &w->node[n->parent].at[place];
+    struct ws__subject s = subject_of(w, n->idea, place);
+    double noise = NOISE + NOISE_TRIES / (1 + at->tries);
+
+    pl->node = NOBODY;
+    at->standing = at->have ? CLOSED : HOPELESS;
+    if (!at->tries) { /* there is no such config, or none left */
+        w->node[n->parent].at[place].spent |= n->idea == TUNE;
+        return;
+    }
+    pl->visits++;
+    w->visits[place * w->nidea + n->idea]++;
+    at->effect = at->have ? at->gain - from->gain : HOPELESS_EFFECT;
+    at->effect = fmax(-EFFECT_MAX, fmin(at->effect, EFFECT_MAX));
+    ws__belief_learn(&w->belief, &s, at->effect,
+                     at->have ? noise : HOPELESS_NOISE);
+}
