@@ -57,6 +57,8 @@ static const struct {
     {"gqa_decode_split",
      "HEADS=1,SPLIT=2,THREADS=32,TILE=32,LANES=1,VEC=4,UNROLL_V=4"},
     {"gqa_decode_split", "HEADS=2,THREADS=128,TILE=16,LANES=8,VEC=16"},
+    {"gqa_decode_split", "SPLIT=8,ONCE=true,LEAST=64,KEEP_Q=true,LANES=8"},
+    {"gqa_decode_split", "SPLIT=32,ONCE=true,THREADS=256"},
 };
 
 static struct ws_ctx *ctx;
