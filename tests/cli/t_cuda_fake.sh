@@ -96,6 +96,25 @@ for o in rmsnorm:batch_size=7,hidden_size=100,T=float16 rmsnorm:batch_size=3,hid
     expect "shipped ${o%%:*} on ${o#*:}" 0 on "$ws" check "ops/${o%%:*}" --workload "${o#*:}" --device cuda:0
 done
 expect "shipped gqa_paged_decode" 0 on "$ws" check ops/gqa_paged_decode --workloads ops/gqa_paged_decode/t_shapes.yaml --device cuda:0
+# Tensor cores and asynchronous copies: right, and wrong without a step that a GPU needs.
+cp -r ops/gqa_paged_decode "$tmp/gqa"
+cu=kernels/gqa_decode_warps.cu
+decode() {
+    on "$ws" check "$1" --kernel gqa_decode_warps --config "MMA=true,SPLIT=4,LEAST=32" --device cuda:0 \
+        --workload batch_size=3,num_kv_heads=8,num_pages=140,len_indptr=4,num_kv_indices=297,T=float16
+}
+mutant() { # WITHOUT WHAT, SED
+    sed "$2" "ops/gqa_paged_decode/$cu" >"$tmp/gqa/$cu"
+    check "$1: another text" test "$(cksum <"$tmp/gqa/$cu")" != "$(cksum <"ops/gqa_paged_decode/$cu")"
+    expect "$1" 1 decode "$tmp/gqa"
+    check "$1: is wrong" out_has "verdict: wrong"
+}
+expect "a kernel for tensor cores" 0 decode ops/gqa_paged_decode
+mutant "no wait for the last copy" 's/"n"(STAGES - 2)/"n"(STAGES - 1)/'
+mutant "values not transposed" 's/x4\.trans\.shared/x4.shared/'
+mutant "rounded weights" 's/multiply(acc\[i\], a, low.*//'
+mutant "tokens beyond the end" 's/int bytes = t + row < s.to ? 16 : 0/int bytes = 16/;s/ < n ? x\[i\] \* factor/ < TILE ? x[i] * factor/'
+mutant "merged by the first block" 's/before_us != slices - 1/before_us != 0/'
 cp tests/gpu/forms/{rows.cu,template.yaml,plain.yaml} "$tmp/"
 for form in template plain; do
     expect "a $form kernel" 0 on "$ws" check examples/own-op-kernel --kernel "$tmp/$form.yaml" --workload M=4,N=4096 --device cuda:0

@@ -35,6 +35,7 @@ struct fake_thread {
     unsigned long long (*exchange)(unsigned long long v, int lane);
     unsigned long long (*clock)(void);
     void (*stop)(int error);
+    unsigned long long serial;
 };
 
 struct fake_module {
@@ -259,7 +260,7 @@ static struct {
     struct uint3 block;
     unsigned next, nthread, nfiber;
     struct fiber fiber[FAKE_MAX_THREADS], *current;
-    unsigned long long slot[FAKE_MAX_THREADS];
+    unsigned long long slot[FAKE_MAX_THREADS], serial;
     place outside, nowhere;
     volatile int error;
 } run;
@@ -363,6 +364,7 @@ static bool release(enum fiber_state what)
 static int run_block(void)
 {
     run.next = 0;
+    run.launch->module->thread->serial = ++run.serial;
     for (unsigned i = 0; i < run.nfiber; i++)
         run.fiber[i].state = FREE;
     do {
