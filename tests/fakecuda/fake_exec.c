@@ -348,16 +348,27 @@ static struct fiber *new_fiber(void)
     return f;
 }
 
-/* Lets those who wait for this go on; false: nobody does. */
+/* Lets those who wait for this go on; false: nobody does. Of those who wait for
+ * some, one warp: it goes as far as it can, so that results of others which it
+ * should have waited for are not there yet. In every other block it is the last
+ * one that goes first. */
 static bool release(enum fiber_state what)
 {
+    unsigned warp = 0;
     bool any = false;
 
-    for (unsigned i = 0; i < run.nfiber; i++)
-        if (run.fiber[i].state == what) {
-            run.fiber[i].state = READY;
-            any = true;
-        }
+    for (unsigned i = 0; i < run.nfiber; i++) {
+        unsigned turn = run.serial % 2 ? i : run.nfiber - 1 - i;
+        struct fiber *f = &run.fiber[turn];
+
+        if (f->state != what)
+            continue;
+        if (what == WAITS_FOR_SOME && any && f->thread / 32 != warp)
+            continue;
+        warp = f->thread / 32;
+        f->state = READY;
+        any = true;
+    }
     return any;
 }
 
