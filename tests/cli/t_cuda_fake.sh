@@ -96,6 +96,10 @@ for o in rmsnorm:batch_size=7,hidden_size=100,T=float16 rmsnorm:batch_size=3,hid
     expect "shipped ${o%%:*} on ${o#*:}" 0 on "$ws" check "ops/${o%%:*}" --workload "${o#*:}" --device cuda:0
 done
 expect "shipped gqa_paged_decode" 0 on "$ws" check ops/gqa_paged_decode --workloads ops/gqa_paged_decode/t_shapes.yaml --device cuda:0
+for pair in opencl:cuda cuda:opencl; do
+    expect "a kernel in ${pair%:*} for ${pair#*:}" 1 on "$ws" check practice/gemm_tiled --kernel "gemm_tiled_${pair%:*}" --device "${pair#*:}"
+    check "is not built" out_has "verdict: filtered: kernel 'gemm_tiled_${pair%:*}' is in ${pair%:*}, which ${pair#*:} devices do not take"
+done
 # Tensor cores and asynchronous copies: right, and wrong without a step that a GPU needs.
 cp -r ops/gqa_paged_decode ops/gemm "$tmp/"
 decode() {
