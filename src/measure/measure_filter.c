@@ -40,6 +40,21 @@ void ws__measure_vars(struct ws__measure *m, const struct ws__kernel *k,
     fill_vars(m, k, &m->workload[workload], vars);
 }
 
+/* Of ready-made code the device says itself what it takes. */
+static int check_dialect(const struct ws__measure *m,
+                         const struct ws__kernel *k, char *reason)
+{
+    const struct ws__device_ops *ops = ws__device_find(m->info.id.family);
+
+    if (!ops || !ops->dialects || ws__dialect_is_ready(k->dialect) ||
+        (ops->dialects >> k->dialect & 1))
+        return 1;
+    snprintf(reason, REASON,
+             "kernel '%s' is in %s, which %s devices do not take", k->name,
+             ws__dialect_name(k->dialect), m->info.id.family);
+    return 0;
+}
+
 static int check_ranges(const struct ws__measure *m, const struct ws__kernel *k,
                         const struct ws__workload *w, char *reason)
 {
@@ -231,7 +246,8 @@ static int make_plan(struct ws__measure *m, const struct ws__candidate *c,
     WS_TRY(ws__measure_instance(m, workload, &in));
     ws__measure_vars(m, k, workload, vars);
     ws__config_vars(k, &c->config, vars);
-    if (!check_ranges(m, k, &m->workload[workload], reason) ||
+    if (!check_dialect(m, k, reason) ||
+        !check_ranges(m, k, &m->workload[workload], reason) ||
         !check_constraints(k, vars, reason))
         return 0;
     if (ws__dialect_is_ready(k->dialect) && k->dialect != WS__DIALECT_TRITON) {

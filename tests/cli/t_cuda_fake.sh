@@ -96,6 +96,39 @@ for o in rmsnorm:batch_size=7,hidden_size=100,T=float16 rmsnorm:batch_size=3,hid
     expect "shipped ${o%%:*} on ${o#*:}" 0 on "$ws" check "ops/${o%%:*}" --workload "${o#*:}" --device cuda:0
 done
 expect "shipped gqa_paged_decode" 0 on "$ws" check ops/gqa_paged_decode --workloads ops/gqa_paged_decode/t_shapes.yaml --device cuda:0
+for pair in opencl:cuda cuda:opencl; do
+    expect "a kernel in ${pair%:*} for ${pair#*:}" 1 on "$ws" check practice/gemm_tiled --kernel "gemm_tiled_${pair%:*}" --device "${pair#*:}"
+    check "is not built" out_has "verdict: filtered: kernel 'gemm_tiled_${pair%:*}' is in ${pair%:*}, which ${pair#*:} devices do not take"
+done
+# Tensor cores and asynchronous copies: right, and wrong without a step that a GPU needs.
+cp -r ops/gqa_paged_decode ops/gemm "$tmp/"
+decode() {
+    on "$ws" check "$1/gqa_paged_decode" --kernel gqa_decode_warps --config "MMA=true,WARPS=4,SPLIT=4,LEAST=32" \
+        --device cuda:0 --workload batch_size=3,num_kv_heads=8,num_pages=140,len_indptr=4,num_kv_indices=297,T=float16
+}
+multiply() {
+    on "$ws" check "$1/gemm" --kernel gemm_warps --config BM=32,WM=16,WN=16,GROUP=4 --device cuda:0 \
+        --workload M=70,N=90,K=264,T=bfloat16
+}
+mutant() { # HOW, FILE, WITHOUT WHAT, SED
+    sed -E "$4" "ops/$2" >"$tmp/$2"
+    check "$3: another text" test "$(cksum <"$tmp/$2")" != "$(cksum <"ops/$2")"
+    expect "$3" 1 "$1" "$tmp"
+    check "$3: is wrong" out_has "verdict: wrong"
+}
+cu=gqa_paged_decode/kernels/gqa_decode_warps.cu
+expect "decoding by tensor cores" 0 decode ops
+mutant decode $cu "no wait for the last copy" 's/"n"\(STAGES - 2\)/"n"(STAGES - 1)/'
+mutant decode $cu "no barrier between two uses" '/warp \* \(STAGES/,/__syncthreads/s/__syncthreads\(\);//'
+mutant decode $cu "values not transposed" 's/x4\.trans\.shared/x4.shared/'
+mutant decode $cu "rounded weights" 's/multiply\(acc\[i\], a, low.*//'
+mutant decode $cu "tokens beyond the end" 's/ < n \? x\[i\] \* factor/ < TILE ? x[i] * factor/'
+mutant decode $cu "merged by the first block" 's/before_us != slices - 1/before_us != 0/'
+cu=gemm/kernels/gemm_warps.cu
+expect "a product by tensor cores" 0 multiply ops
+mutant multiply $cu "no barrier between tiles" 's/^ {8}__syncthreads\(\);//'
+mutant multiply $cu "terms beyond the end" 's/k \+ piece \* 8 < end;/true;/'
+mutant multiply $cu "rows of another fragment" 's/lane % 8 \+ lane \/ 16 \* 8/lane % 16/'
 cp tests/gpu/forms/{rows.cu,template.yaml,plain.yaml} "$tmp/"
 for form in template plain; do
     expect "a $form kernel" 0 on "$ws" check examples/own-op-kernel --kernel "$tmp/$form.yaml" --workload M=4,N=4096 --device cuda:0

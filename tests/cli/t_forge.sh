@@ -31,7 +31,7 @@ check "names what it would do, and where" out_has "register_tile      line "
 check "and runs nothing" test ! -e "$spec/.wavesmith"
 expect "explain as JSON" 0 "$ws" forge "$spec" --kernel gemm_naive_cuda --explain --json
 check "has the moves" json 'any(m["move"] == "swap_axes" and m["refused"] is None for m in moves)'
-expect "a kernel of macros" 2 "$ws" forge gemm --explain
+expect "a kernel of macros" 2 "$ws" forge gemm --kernel gemm_tiled --explain
 check "is refused" err_has "only CUDA C, OpenCL C and Triton"
 expect "a kernel that is none" 2 "$ws" forge "$spec" --kernel nobody --explain
 printf '__kernel void row_sum(__global const float *x, __global float *y, int m, int n)\n{\n    y[0] = nothing;\n}\n' >"$tmp/row_sum/kernels/row_sum.cl"

@@ -35,6 +35,7 @@ struct fake_thread {
     unsigned long long (*exchange)(unsigned long long v, int lane);
     unsigned long long (*clock)(void);
     void (*stop)(int error);
+    unsigned long long serial;
 };
 
 struct fake_module {
@@ -259,7 +260,7 @@ static struct {
     struct uint3 block;
     unsigned next, nthread, nfiber;
     struct fiber fiber[FAKE_MAX_THREADS], *current;
-    unsigned long long slot[FAKE_MAX_THREADS];
+    unsigned long long slot[FAKE_MAX_THREADS], serial;
     place outside, nowhere;
     volatile int error;
 } run;
@@ -347,22 +348,34 @@ static struct fiber *new_fiber(void)
     return f;
 }
 
-/* Lets those who wait for this go on; false: nobody does. */
+/* Lets those who wait for this go on; false: nobody does. Of those who wait for
+ * some, one warp: it goes as far as it can, so that results of others which it
+ * should have waited for are not there yet. In every other block it is the last
+ * one that goes first. */
 static bool release(enum fiber_state what)
 {
+    unsigned warp = 0;
     bool any = false;
 
-    for (unsigned i = 0; i < run.nfiber; i++)
-        if (run.fiber[i].state == what) {
-            run.fiber[i].state = READY;
-            any = true;
-        }
+    for (unsigned i = 0; i < run.nfiber; i++) {
+        unsigned turn = run.serial % 2 ? i : run.nfiber - 1 - i;
+        struct fiber *f = &run.fiber[turn];
+
+        if (f->state != what)
+            continue;
+        if (what == WAITS_FOR_SOME && any && f->thread / 32 != warp)
+            continue;
+        warp = f->thread / 32;
+        f->state = READY;
+        any = true;
+    }
     return any;
 }
 
 static int run_block(void)
 {
     run.next = 0;
+    run.launch->module->thread->serial = ++run.serial;
     for (unsigned i = 0; i < run.nfiber; i++)
         run.fiber[i].state = FREE;
     do {

@@ -71,6 +71,7 @@ struct fake_thread {
     unsigned long long (*exchange)(unsigned long long v, int lane);
     unsigned long long (*clock)(void);
     void (*stop)(int error);
+    unsigned long long serial; /* of the block, among all */
 };
 __attribute__((visibility("default"))) struct fake_thread fake_thread;
 
@@ -147,10 +148,6 @@ __assertfail(const char *, const char *, unsigned, const char *, size_t)
 static inline long long clock64()
 {
     return (long long)fake_thread.clock();
-}
-static inline unsigned long long fake_globaltimer()
-{
-    return fake_thread.clock();
 }
 
 static inline int fake_lane()
@@ -299,34 +296,6 @@ static inline void *memcpy(void *to, const void *from, size_t n)
     return __builtin_memcpy(to, from, n);
 }
 
-/* Instructions of PTX that kernels say in asm; fake_text.c calls them. */
-static inline float fake_widen(unsigned short h)
-{
-    unsigned sign = (unsigned)(h >> 15) << 31, exp = h >> 10 & 31, m = h & 1023;
-
-    if (exp == 31)
-        return fake_bits<float>(sign | 0x7f800000u | m << 13);
-    if (exp)
-        return fake_bits<float>(sign | (exp + 112) << 23 | m << 13);
-    return fake_bits<float>(sign | fake_bits<unsigned>((float)m * 0x1p-24f));
-}
-static inline unsigned short fake_narrow(float f)
-{
-    unsigned u = fake_bits<unsigned>(f), sign = u >> 16 & 0x8000;
-    float a = fake_bits<float>(u & 0x7fffffffu);
-
-    u &= 0x7fffffffu;
-    if (u > 0x7f800000u)
-        return 0x7fff;
-    if (u >= 0x477ff000u)
-        return (unsigned short)(sign | 0x7c00);
-    if (u < 0x38800000u) /* a subnormal: the addition rounds */
-        return (unsigned short)(sign |
-                                (fake_bits<unsigned>(a + 0.5f) - 0x3f000000u));
-    u += 0xfff + (u >> 13 & 1);
-    return (unsigned short)(sign | ((u - 0x38000000u) >> 13));
-}
-
 /* Calls a kernel with its parameters from an array of pointers to them. */
 template <unsigned... I> struct fake_seq {
 };
@@ -369,4 +338,4 @@ struct fake_kernel {
     const size_t *param_bytes;
     unsigned nparam, max_threads;
 };
-alignas(128) static char fake_shared[101376];
+#include "fake_ptx.h"

@@ -104,57 +104,56 @@ static bool is(const char *p, size_t n, const char *word)
 
 /* ---- asm ---------------------------------------------------------------- */
 
-/* The first operand of a list, `"=f"(x)`, that begins after a colon. */
-static const char *operand(const char *p, const char **from, size_t *n)
+/* The operands of one list, `"=f"(x), "r"(y)`, as arguments of a call; p: after
+ * its colon. Where the next colon is, or the end. */
+static const char *put_operands(struct text *t, const char *p, const char *end,
+                                bool *any)
 {
-    const char *open = strchr(p, '(');
+    while (p < end && *p != ':') {
+        if (*p == '"') {
+            p = skip_quoted(p);
+        } else if (*p == '(') {
+            const char *close = skip_parens(p);
 
-    *from = open;
-    *n = 0;
-    if (!open)
-        return p;
-    p = skip_parens(open);
-    *n = (size_t)(p - open);
+            puts_(t, *any ? ", " : "");
+            put(t, p, (size_t)(close - p));
+            *any = true;
+            p = close;
+        } else {
+            p++;
+        }
+    }
     return p;
 }
 
-/* p: after the word asm. What follows up to the closing bracket. */
+/* ptx_ and the instruction's name, with _ for all that is no letter or digit:
+ * what fake_ptx.h calls the function that does the same. */
+static void put_instruction(struct text *t, const char *quoted)
+{
+    puts_(t, "ptx_");
+    for (const char *c = quoted + 1; *c && !strchr(" ;\"", *c); c++)
+        put(t, is_word(*c) ? c : "_", 1);
+}
+
+/* p: after the word asm. What follows up to the closing bracket. A call: first
+ * what is written, then what is read. */
 static const char *rewrite_asm(struct text *t, const char *p)
 {
-    const char *open = strchr(p, '('), *end, *out = NULL, *in = NULL, *s;
-    size_t nout = 0, nin = 0;
+    const char *open = strchr(p, '('), *end, *quoted, *s;
+    bool any = false;
 
     if (!open)
         return p;
     end = skip_parens(open);
-    for (s = open + 1; s < end && *s != ':'; s++)
+    quoted = skip_space(open + 1);
+    for (s = quoted; s < end && *s != ':'; s++)
         if (*s == '"')
             s = skip_quoted(s) - 1;
-    if (s < end)
-        s = operand(s, &out, &nout);
-    while (s < end && *s != ':')
-        s++;
-    if (s < end)
-        operand(s, &in, &nin);
-    if (out) {
-        put(t, out, nout);
-        puts_(t, " = ");
-    }
-    if (!strncmp(skip_space(open + 1), "\"trap;\"", 7)) {
-        puts_(t, "__trap()");
-    } else if (strstr(open, "globaltimer") &&
-               strstr(open, "globaltimer") < end) {
-        puts_(t, "fake_globaltimer()");
-    } else if (in && strstr(open, "cvt.f32.f16") == skip_space(open + 1) + 1) {
-        puts_(t, "fake_widen");
-        put(t, in, nin);
-    } else if (in &&
-               strstr(open, "cvt.rn.f16.f32") == skip_space(open + 1) + 1) {
-        puts_(t, "fake_narrow");
-        put(t, in, nin);
-    } else {
-        puts_(t, "the_fake_does_not_know_this_asm");
-    }
+    put_instruction(t, quoted);
+    puts_(t, "(");
+    for (int list = 0; list < 2 && s < end; list++)
+        s = put_operands(t, s + 1, end - 1, &any);
+    puts_(t, ")");
     return end;
 }
 

@@ -13,14 +13,18 @@
  *      largest logit has grown.
  * At the end the sums of the lines are added. With SPLIT > 1 each slice leaves
  * its sums, unscaled, with the largest logit and the sum of weights in
- * scratch, and a second launch merges the slices.
+ * scratch, and they are merged: by a second launch, or with ONCE by the block
+ * of this sequence and these heads that finishes last.
+ *
+ * A slice has LEAST tokens or more, so that short sequences have fewer slices
+ * than SPLIT. With ONCE the blocks that are left over end at once, and a
+ * sequence of one slice is not merged at all.
  *
  * Sequences may be empty, and slices: their largest logit is minus infinity,
  * their sum 0, and nobody reads the rest.
  */
-#include "ws_dialect.h"
+#include "gqa_decode_merge.h"
 
-#define DIM head_dim
 #define COLUMNS (DIM / VEC)       /* threads a row of values */
 #define LINES (THREADS / COLUMNS) /* rows of values at a time */
 #define WIDTH (THREADS / HEADS)   /* threads a head in step 2 */
@@ -28,6 +32,7 @@
 #define PARTS (LANES * HEADS * LINE)
 #define MERGED (LINES / 2 * HEADS * DIM)
 #define ROOM (PARTS > MERGED ? PARTS : MERGED)
+#define STEPS (DIM / (LANES * VEC)) /* vectors of keys a thread */
 
 typedef WS_VEC(VEC) vec;
 
@@ -38,8 +43,8 @@ void decode(WS_GLOBAL const ws_T *WS_RESTRICT q,
             WS_GLOBAL const int *WS_RESTRICT begin,
             WS_GLOBAL const int *WS_RESTRICT pages, float factor,
             WS_GLOBAL ws_T *WS_RESTRICT out, WS_GLOBAL float *WS_RESTRICT lse_out,
-            WS_GLOBAL float *WS_RESTRICT sums,
-            WS_GLOBAL float *WS_RESTRICT ends, int kv_heads, int batch)
+            WS_GLOBAL float *sums, WS_GLOBAL float *ends,
+            WS_GLOBAL int *done, int kv_heads, int batch)
 {
     WS_SHARED float query[HEADS * DIM];
     WS_SHARED float room[ROOM]; /* parts of logits; at the end sums */
@@ -47,12 +52,18 @@ void decode(WS_GLOBAL const ws_T *WS_RESTRICT q,
     WS_SHARED float seen[THREADS]; /* largest logits; at the end sums */
     WS_SHARED float grown[HEADS];
     WS_SHARED int page[2 * TILE]; /* of this tile, and of the one before */
+#if SPLIT > 1 && ONCE
+    WS_SHARED int before_us;
+#endif
     const int tid = ws_thread_x();
     const int b = ws_block_x(), h0 = ws_block_y() * HEADS, z = ws_block_z();
     const size_t kv = (size_t)(h0 / (num_qo_heads / kv_heads)) * DIM;
     const size_t row = (size_t)kv_heads * DIM; /* of one token in a cache */
     const int first = begin[b], length = begin[b + 1] - first;
-    const int slice = (length + SPLIT - 1) / SPLIT;
+    const int slice = ws_max(LEAST, (length + SPLIT - 1) / SPLIT);
+#if SPLIT > 1 && ONCE
+    const int slices = ws_max(1, (length + slice - 1) / slice);
+#endif
     const int from = first + ws_min(length, z * slice);
     const int to = first + ws_min(length, (z + 1) * slice);
     /* Step 2: head and place; step 3: column and line. */
@@ -61,7 +72,14 @@ void decode(WS_GLOBAL const ws_T *WS_RESTRICT q,
     float largest = -WS_INFINITY, sum = 0.0f;
     int turn = 0;
     vec acc[HEADS];
+#if KEEP_Q
+    vec kept[STEPS * HEADS];
+#endif
 
+#if SPLIT > 1 && ONCE
+    if (z >= slices)
+        return;
+#endif
     WS_UNROLL_ALL
     for (int h = 0; h < HEADS; h++)
         acc[h] = ws_vzero(VEC);
@@ -69,6 +87,13 @@ void decode(WS_GLOBAL const ws_T *WS_RESTRICT q,
         query[i] = ws_load_T(q, ((size_t)b * num_qo_heads + h0) * DIM + i) *
                    (factor * WS_LOG2E);
     ws_barrier();
+#if KEEP_Q
+    WS_UNROLL_ALL
+    for (int i = 0; i < STEPS * HEADS; i++)
+        kept[i] = ws_vload_shared_f32(
+            VEC, query + i % HEADS * DIM +
+                     (i / HEADS * LANES + tid % LANES) * VEC);
+#endif
 
     for (int t = from; t < to; t += TILE) {
         const int n = ws_min(TILE, to - t);
@@ -87,6 +112,17 @@ void decode(WS_GLOBAL const ws_T *WS_RESTRICT q,
             WS_UNROLL_ALL
             for (int h = 0; h < HEADS; h++)
                 part[h] = ws_vzero(VEC);
+#if KEEP_Q
+            WS_UNROLL_ALL
+            for (int i = 0; i < STEPS; i++) {
+                const vec x =
+                    ws_vload_global_T(VEC, k + (i * LANES + lane) * VEC);
+
+                WS_UNROLL_ALL
+                for (int h = 0; h < HEADS; h++)
+                    part[h] = ws_vmad(x, kept[i * HEADS + h], part[h]);
+            }
+#else
             WS_UNROLL(UNROLL_K)
             for (int c = lane * VEC; c < DIM; c += LANES * VEC) {
                 const vec x = ws_vload_global_T(VEC, k + c);
@@ -97,6 +133,7 @@ void decode(WS_GLOBAL const ws_T *WS_RESTRICT q,
                         x, ws_vload_shared_f32(VEC, query + h * DIM + c),
                         part[h]);
             }
+#endif
             WS_UNROLL_ALL
             for (int h = 0; h < HEADS; h++)
                 room[(lane * HEADS + h) * LINE + token] =
@@ -155,14 +192,16 @@ void decode(WS_GLOBAL const ws_T *WS_RESTRICT q,
 
         for (int i = 0; i < WIDTH; i++)
             s += seen[i * HEADS + tid];
-#if SPLIT > 1
-        ends[(((size_t)z * batch + b) * num_qo_heads + h0 + tid) * 2] = largest;
-        ends[(((size_t)z * batch + b) * num_qo_heads + h0 + tid) * 2 + 1] = s;
-#else
-        lse_out[(size_t)b * num_qo_heads + h0 + tid] =
-            s > 0.0f ? largest + ws_log2(s) : -WS_INFINITY;
-        grown[tid] = s > 0.0f ? 1.0f / s : 0.0f;
-#endif
+        if (ALONE) {
+            lse_out[(size_t)b * num_qo_heads + h0 + tid] =
+                s > 0.0f ? largest + ws_log2(s) : -WS_INFINITY;
+            grown[tid] = s > 0.0f ? 1.0f / s : 0.0f;
+        } else {
+            const size_t at = ((size_t)z * batch + b) * num_qo_heads + h0 + tid;
+
+            ends[at * 2] = largest;
+            ends[at * 2 + 1] = s;
+        }
     }
 #if LINES > 1
     /* The upper half of the lines is added to the lower half, and so on. */
@@ -191,50 +230,30 @@ void decode(WS_GLOBAL const ws_T *WS_RESTRICT q,
     if (line == 0) {
         WS_UNROLL_ALL
         for (int h = 0; h < HEADS; h++) {
-#if SPLIT > 1
-            const size_t at = ((size_t)z * batch + b) * num_qo_heads + h0 + h;
+            const size_t row = (size_t)b * num_qo_heads + h0 + h;
+            const size_t at = (size_t)z * batch * num_qo_heads + row;
 
-            if (from < to)
+            if (ALONE)
+                ws_vstore_global_T(VEC, out + row * DIM + column,
+                                   ws_vmul(acc[h], ws_vsplat(VEC, grown[h])));
+            else if (from < to)
                 ws_vstore_global_f32(VEC, sums + at * DIM + column, acc[h]);
-#else
-            const size_t at = (size_t)b * num_qo_heads + h0 + h;
-
-            ws_vstore_global_T(VEC, out + at * DIM + column,
-                               ws_vmul(acc[h], ws_vsplat(VEC, grown[h])));
-#endif
         }
     }
-}
-
-#if SPLIT > 1
-/* Slices of one head, weighted by their largest logits. */
-WS_KERNEL_BLOCK(DIM, 1, 1)
-void merge(WS_GLOBAL const float *WS_RESTRICT sums,
-           WS_GLOBAL const float *WS_RESTRICT ends,
-           WS_GLOBAL ws_T *WS_RESTRICT out,
-           WS_GLOBAL float *WS_RESTRICT lse_out, int rows)
-{
-    const int row = ws_block_x(), column = ws_thread_x();
-    float largest = -WS_INFINITY, sum = 0.0f, value = 0.0f;
-
-    WS_UNROLL_ALL
-    for (int z = 0; z < SPLIT; z++)
-        largest = ws_max(largest, ends[((size_t)z * rows + row) * 2]);
-    WS_UNROLL_ALL
-    for (int z = 0; z < SPLIT; z++) {
-        const size_t at = (size_t)z * rows + row;
-        const float s = ends[at * 2 + 1];
-
-        if (s > 0.0f) {
-            const float share = ws_exp2(ends[at * 2] - largest);
-
-            sum += share * s;
-            value = ws_mad(share, sums[at * DIM + column], value);
-        }
-    }
-    ws_store_T(out, (size_t)row * DIM + column,
-               sum > 0.0f ? value / sum : 0.0f);
-    if (column == 0)
-        lse_out[row] = sum > 0.0f ? largest + ws_log2(sum) : -WS_INFINITY;
-}
+#if SPLIT > 1 && ONCE
+    if (ALONE)
+        return;
+    FENCE();
+    ws_barrier();
+    if (tid == 0)
+        before_us = COUNT(&done[b * ws_grid_dim_y() + ws_block_y()]);
+    ws_barrier();
+    if (before_us != slices - 1)
+        return;
+    FENCE();
+    for (int i = tid; i < HEADS * DIM; i += THREADS)
+        merge_column(sums, ends, out, lse_out, slices,
+                     (size_t)batch * num_qo_heads,
+                     (size_t)b * num_qo_heads + h0 + i / DIM, i % DIM);
 #endif
+}
