@@ -1065,6 +1065,51 @@ WS_API int ws_trials_import(struct ws_ctx *ctx,
                             const struct ws_trials_import_opts *opts,
                             struct ws_trials_imported *out);
 
+/* ---- scores -------------------------------------------------------------- */
+
+struct ws_score_opts {
+    size_t size;
+    const char *candidate; /* traces of flashinfer-bench, ours or others' */
+    const char *baseline;  /* the same; NULL: the reference's time in the
+                              candidate's own traces */
+    /* Of each file: NULL where it has one solution a Definition. */
+    const char *solution, *baseline_solution;
+    const double *p; /* of fast_p; NULL: 0, 0.8, 1, 1.5, 2 */
+    size_t np;
+};
+
+struct ws_score_workload {
+    const char *definition, *workload;
+    const char *status; /* the candidate's: "PASSED", ...; "": no trace of it */
+    double baseline_ms, candidate_ms, ratio; /* 0: it did not pass */
+};
+
+struct ws_score_sum {
+    const char *definition; /* NULL: over all */
+    size_t workloads, right;
+    double mean_x100; /* arithmetic mean of the ratios times 100, failures 0 */
+    double geomean;   /* failures 1 */
+    double geomean_right; /* of those that passed; 0: there are none */
+    const double *fast;   /* fast_p for each p */
+};
+
+struct ws_score {
+    const struct ws_score_workload *workload;
+    size_t nworkload;
+    const struct ws_score_sum *sum; /* each Definition; then over all, if there
+                                       are several */
+    size_t nsum;
+    const double *p;
+    size_t np;
+    size_t left; /* workloads of the candidate's that have no baseline's time */
+};
+
+/* Free the result with ws_score_free. WS_EPARSE: a line of a file; WS_EINVAL:
+ * several solutions of one Definition and none chosen, or nothing in common. */
+WS_API int ws_score(struct ws_ctx *ctx, const struct ws_score_opts *opts,
+                    struct ws_score **out);
+WS_API void ws_score_free(struct ws_ctx *ctx, struct ws_score *score);
+
 /* A pack as a specification: the op, kernels and sources it carries. */
 WS_API int ws_spec_from_pack(struct ws_ctx *ctx, const char *path,
                              struct ws_spec **out);
