@@ -1122,7 +1122,8 @@ WS_API int ws_spec_from_pack(struct ws_ctx *ctx, const char *path,
 
 struct ws_init_opts {
     size_t size;
-    const char *source; /* the kernel's source file */
+    const char *source; /* the kernel's source file; or a task of GPU MODE
+                           (*.yml, *.yaml): then only an op is drafted */
     const char *out;    /* the kernel file to write; NULL: beside the source */
     const char *entry;  /* functions to launch, "a" or "a,b"; NULL: all, in the
                            order of the text */
@@ -1139,7 +1140,7 @@ struct ws_init_blank {
 };
 
 struct ws_init_result {
-    const char *kernel_path, *op_path; /* written; op_path NULL: none */
+    const char *kernel_path, *op_path; /* written; NULL: none */
     const char *dialect;
     const char *read_by;      /* who read the source */
     const char *const *found; /* functions and parameters, one a line */
@@ -1153,6 +1154,7 @@ struct ws_init_result {
     const char *const
         *guess; /* lines that are guesses, as "file:line: words" */
     size_t nguess;
+    const char *tests_path; /* workloads that are tests, written; NULL: none */
 };
 
 /* Writes all files or none. With libclang the drafts of a new op are meant to

@@ -11,6 +11,7 @@
 
 #include "base/fs.h"
 #include "spec/draft_full.h"
+#include "spec/gpumode.h"
 
 #include "base/banned.h"
 
@@ -558,6 +559,103 @@ static int make(struct made *m, const struct ws_init_opts *o)
     return m->in.facts && !o->op ? write_full(m, o) : write_files(m);
 }
 
+/* --- tasks of GPU MODE ---------------------------------------------------- */
+
+static bool is_yaml(const char *path)
+{
+    const char *dot = strrchr(ws__path_base(path), '.');
+
+    return dot && (!strcmp(dot, ".yml") || !strcmp(dot, ".yaml"));
+}
+
+/* They are all called task.yml: their folder says which it is. */
+static int name_task(struct made *m, const struct ws_init_opts *o)
+{
+    const char *dir = keep(m, ws__path_dir(m->in.ctx, o->source));
+    char *real;
+
+    if (!dir)
+        return WS_ENOMEM;
+    if (strcmp(m->draft.name, "task") != 0)
+        return 0;
+    WS_TRY(ws__path_inside(m->in.ctx, dir, dir, &real));
+    dir = keep(m, real);
+    if (!dir)
+        return WS_ENOMEM;
+    if (*ws__path_base(dir))
+        m->draft.name = stem_of(m, dir);
+    return m->draft.name ? 0 : WS_ENOMEM;
+}
+
+/* "task.op.yaml" beside the task, "task.tests.yaml" beside that. */
+static int make_task_paths(struct made *m, const struct ws_init_opts *o)
+{
+    struct ws__arena *a = &m->in.arena;
+    const char *path, *base, *end;
+
+    WS_TRY(make_paths(m, o));
+    path = o->out ? m->pub.kernel_path : m->pub.op_path;
+    WS_TRY(name_task(m, o));
+    m->pub.op_path = path;
+    m->pub.kernel_path = NULL;
+    base = ws__path_base(path);
+    end = strstr(base, ".op.") ? strstr(base, ".op.") : strrchr(base, '.');
+    if (!end || end == base)
+        end = base + strlen(base);
+    m->pub.tests_path =
+        ws__arena_printf(a, "%.*s.tests.yaml", (int)(end - path), path);
+    return m->pub.tests_path ? 0 : WS_ENOMEM;
+}
+
+static int write_task(struct made *m, const struct ws__gpumode *g)
+{
+    for (size_t i = 0; i < g->nnote && i < WS_COUNT(m->in.sig.note); i++)
+        m->in.sig.note[m->in.sig.nnote++] = g->note[i];
+    m->pub.note = m->in.sig.note;
+    m->pub.nnote = m->in.sig.nnote;
+    m->pub.found = g->found;
+    m->pub.nfound = g->nfound;
+    if (!g->tests.len)
+        m->pub.tests_path = NULL;
+    WS_TRY(report_blanks(m, NULL, g->op.data));
+    if (m->pub.tests_path)
+        WS_TRY(ws__fs_write(m->in.ctx, m->pub.tests_path, g->tests.data,
+                            g->tests.len));
+    return ws__fs_write(m->in.ctx, m->pub.op_path, g->op.data, g->op.len);
+}
+
+static int make_task(struct made *m, const struct ws_init_opts *o)
+{
+    struct ws__gpumode *g;
+    char *text;
+    size_t n;
+    int rc;
+
+    if (o->op || o->entry || o->device) {
+        ws__fail(m->in.ctx, WS_EINVAL, "'%s' is a task, no kernel", o->source);
+        return ws__hint(m->in.ctx, "a task is drafted without --op, --entry "
+                                   "and --device");
+    }
+    WS_TRY(make_task_paths(m, o));
+    WS_TRY(check_free(m, m->pub.op_path, o->force));
+    WS_TRY(check_free(m, m->pub.tests_path, o->force));
+    WS_TRY(ws__fs_can_create(m->in.ctx, m->dir));
+    g = ws__arena_alloc(&m->in.arena, 1, sizeof(*g));
+    if (!g)
+        return WS_ENOMEM;
+    WS_TRY(ws__fs_read(m->in.ctx, o->source, WS__DRAFT_SOURCE_MAX, &text, &n));
+    rc = ws__gpumode_draft(m->in.ctx, &m->in.arena, text, n,
+                           ws__arena_strdup(&m->in.arena, o->source),
+                           m->draft.name, g);
+    if (rc >= 0)
+        rc = write_task(m, g);
+    ws__gpumode_free(g);
+    ws__free(m->in.ctx, text);
+    m->pub.dialect = "a task of GPU MODE";
+    m->pub.read_by = "its cases";
+    return rc;
+}
+
 int ws_init(struct ws_ctx *ctx, const struct ws_init_opts *opts,
             struct ws_init_result **out)
 {
@@ -573,7 +671,7 @@ int ws_init(struct ws_ctx *ctx, const struct ws_init_opts *opts,
     m->in.ctx = ctx;
     m->pub.priv = m;
     ws__arena_init(&m->in.arena, ctx);
-    rc = make(m, opts);
+    rc = is_yaml(opts->source) ? make_task(m, opts) : make(m, opts);
     if (rc < 0)
         ws_init_result_free(ctx, &m->pub);
     else
