@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static json_t *texts(const char *const *list, size_t n)
 {
@@ -46,6 +47,10 @@ static void print(const struct ws_init_result *r)
         printf("  %s\n", r->found[i]);
     for (size_t i = 0; i < r->nnote; i++)
         printf("not read: %s\n", r->note[i]);
+    if (!r->kernel_path && !r->op_path) {
+        printf("wrote its sources alone\n");
+        return;
+    }
     printf("wrote %s", r->kernel_path ? r->kernel_path : r->op_path);
     if (r->tests_path)
         printf(" and %s", r->tests_path);
@@ -65,7 +70,11 @@ static void print(const struct ws_init_result *r)
     for (size_t i = 0; i < r->nblank; i++)
         printf("  %s:%u: %s: %s\n", r->blank[i].file, r->blank[i].line,
                r->blank[i].subject, r->blank[i].wants);
-    if (r->kernel_path)
+    if (r->definition_path)
+        printf("then: wavesmith check %s --kernel %s%s --workloads FILE\n",
+               r->definition_path, strchr(r->kernel_path, '/') ? "" : "./",
+               r->kernel_path);
+    else if (r->kernel_path)
         printf("then: wavesmith check %s\n", r->kernel_path);
     else
         printf("then: wavesmith init KERNELFILE --op %s\n", r->op_path);

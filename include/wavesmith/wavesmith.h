@@ -1122,8 +1122,10 @@ WS_API int ws_spec_from_pack(struct ws_ctx *ctx, const char *path,
 
 struct ws_init_opts {
     size_t size;
-    const char *source; /* the kernel's source file; or a task of GPU MODE
-                           (*.yml, *.yaml): then only an op is drafted */
+    const char *source; /* the kernel's source file; or a solution of
+                           flashinfer-bench (*.json), whose sources are written
+                           first; or a task of GPU MODE (*.yml, *.yaml): then
+                           only an op is drafted */
     const char *out;    /* the kernel file to write; NULL: beside the source */
     const char *entry;  /* functions to launch, "a" or "a,b"; NULL: all, in the
                            order of the text */
@@ -1155,6 +1157,8 @@ struct ws_init_result {
         *guess; /* lines that are guesses, as "file:line: words" */
     size_t nguess;
     const char *tests_path; /* workloads that are tests, written; NULL: none */
+    const char
+        *definition_path; /* the op is this Definition; NULL: it is none */
 };
 
 /* Writes all files or none. With libclang the drafts of a new op are meant to

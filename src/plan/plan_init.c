@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "spec/draft_full.h"
 #include "spec/gpumode.h"
+#include "spec/solution.h"
 
 #include "base/banned.h"
 
@@ -23,6 +24,8 @@ struct made {
     const char *dir;         /* of the files that are written */
     const char *source_copy; /* the path of the reference's source */
     struct ws__draft_full full;
+    const char *remark[16]; /* about the sources of a solution */
+    size_t nremark;
 };
 
 /* --- paths -------------------------------------------------------------- */
@@ -228,6 +231,12 @@ static int load_op(struct made *m, const char *op)
     if (!m->in.op || m->spec->kind != WS__SPEC_OP) {
         ws__fail(m->in.ctx, WS_EINVAL, "'%s' is no op", op);
         return ws__hint(m->in.ctx, "an op file has the key 'op'");
+    }
+    /* Kernel files of a Definition name it; it is given beside them. */
+    if (m->spec->definition) {
+        m->pub.definition_path = op;
+        m->draft.op_ref = m->in.op->name;
+        return 0;
     }
     m->draft.op_ref = is_path(op) ? relative(m, m->dir, file) : op;
     return m->draft.op_ref ? 0 : m->in.ctx->err.code;
@@ -656,6 +665,145 @@ static int make_task(struct made *m, const struct ws_init_opts *o)
     return rc;
 }
 
+/* --- solutions of flashinfer-bench ---------------------------------------- */
+
+#define MAX_SOLUTION ((size_t)16 << 20)
+
+static bool is_json(const char *path)
+{
+    const char *dot = strrchr(ws__path_base(path), '.');
+
+    return dot && !strcmp(dot, ".json");
+}
+
+/* Told behind what the reader of the source has to say. */
+static int note(struct made *m, const char *text)
+{
+    if (text && m->nremark < WS_COUNT(m->remark))
+        m->remark[m->nremark++] = text;
+    return text ? 0 : WS_ENOMEM;
+}
+
+static int add_remarks(struct made *m)
+{
+    size_t n = m->pub.nnote;
+    const char **all =
+        ws__arena_alloc(&m->in.arena, n + m->nremark + 1, sizeof(*all));
+
+    if (!all)
+        return WS_ENOMEM;
+    if (n)
+        memcpy(all, m->pub.note, n * sizeof(*all));
+    for (size_t i = 0; i < m->nremark; i++)
+        all[n + i] = m->remark[i];
+    m->pub.note = all;
+    m->pub.nnote = n + m->nremark;
+    return 0;
+}
+
+/* A source below the folder; of kernels only what a device compiles. */
+static int write_part(struct made *m, const struct ws__solution_file *f,
+                      bool cuda, const char *path)
+{
+    struct ws__arena *a = &m->in.arena;
+    const char *text = f->text;
+    uint32_t lines = 0, first = 0;
+    char *dir;
+    int rc;
+
+    if (cuda && f->device)
+        text = ws__device_part(a, f->text, &lines, &first);
+    dir = ws__path_dir(m->in.ctx, path);
+    if (!text || !dir) {
+        ws__free(m->in.ctx, dir);
+        return WS_ENOMEM;
+    }
+    rc = ws__fs_mkdirs(m->in.ctx, dir);
+    ws__free(m->in.ctx, dir);
+    WS_TRY(rc);
+    WS_TRY(ws__fs_write(m->in.ctx, path, text, strlen(text)));
+    return lines ? note(m, ws__arena_printf(a,
+                                            "%u lines of '%s' that only a host "
+                                            "compiles, from line %u on",
+                                            lines, f->path, first))
+                 : 0;
+}
+
+/* *kernel: the path of the first source that has one; NULL: none has. */
+static int write_sources(struct made *m, const struct ws__solution *s,
+                         const struct ws_init_opts *o, const char **kernel)
+{
+    struct ws__arena *a = &m->in.arena;
+    const char *out = m->pub.kernel_path, *base = ws__path_base(out);
+    bool cuda = !strcmp(s->language, "cuda");
+    const char **path = ws__arena_alloc(a, s->n, sizeof(*path));
+    const char *stem = stem_of(m, out);
+
+    *kernel = NULL;
+    if (!path || !stem)
+        return WS_ENOMEM;
+    for (size_t i = 0; i < s->n; i++) {
+        path[i] = ws__arena_printf(a, "%.*s%s/%s", (int)(base - out), out, stem,
+                                   s->file[i].path);
+        if (!path[i])
+            return WS_ENOMEM;
+        WS_TRY(check_free(m, path[i], o->force));
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        WS_TRY(write_part(m, &s->file[i], cuda, path[i]));
+        if (cuda && s->file[i].device && !*kernel)
+            *kernel = path[i];
+        else if (cuda && s->file[i].device)
+            WS_TRY(note(m, ws__arena_printf(a, "'%s' has kernels, too",
+                                            s->file[i].path)));
+    }
+    return 0;
+}
+
+static int only_sources(struct made *m, const struct ws__solution *s)
+{
+    m->pub.kernel_path = m->pub.op_path = NULL;
+    m->pub.dialect =
+        ws__arena_printf(&m->in.arena, "a solution in %s", s->language);
+    m->pub.read_by = "its list of sources";
+    if (!m->pub.dialect)
+        return WS_ENOMEM;
+    return note(m, !strcmp(s->language, "triton")
+                       ? "a kernel in Triton needs a kernel file that is "
+                         "written by hand (docs/triton.md)"
+                       : "it has no kernel that a specification can name");
+}
+
+static int make_solution(struct made *m, const struct ws_init_opts *o)
+{
+    struct ws__arena *a = &m->in.arena;
+    struct ws_init_opts of = *o;
+    struct ws__solution s;
+    char *text;
+    size_t n;
+    int rc;
+
+    WS_TRY(make_paths(m, o));
+    of.out = m->pub.kernel_path;
+    WS_TRY(check_free(m, of.out, o->force));
+    WS_TRY(check_free(m, m->pub.op_path, o->force));
+    WS_TRY(ws__fs_read(m->in.ctx, o->source, MAX_SOLUTION, &text, &n));
+    rc = ws__solution_read(m->in.ctx, a, text, n,
+                           ws__arena_strdup(a, o->source), &s);
+    ws__free(m->in.ctx, text);
+    WS_TRY(rc);
+    WS_TRY(write_sources(m, &s, o, &of.source));
+    rc = of.source ? make(m, &of) : only_sources(m, &s);
+    return rc < 0 ? rc : add_remarks(m);
+}
+
+static int make_any(struct made *m, const struct ws_init_opts *o)
+{
+    if (is_yaml(o->source))
+        return make_task(m, o);
+    return is_json(o->source) ? make_solution(m, o) : make(m, o);
+}
+
 int ws_init(struct ws_ctx *ctx, const struct ws_init_opts *opts,
             struct ws_init_result **out)
 {
@@ -671,7 +819,7 @@ int ws_init(struct ws_ctx *ctx, const struct ws_init_opts *opts,
     m->in.ctx = ctx;
     m->pub.priv = m;
     ws__arena_init(&m->in.arena, ctx);
-    rc = is_yaml(opts->source) ? make_task(m, opts) : make(m, opts);
+    rc = make_any(m, opts);
     if (rc < 0)
         ws_init_result_free(ctx, &m->pub);
     else
