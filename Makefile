@@ -163,6 +163,7 @@ WATCHED = $(if $(SAN),$(filter-out $(ONCE:%=\%/%),$(1)),$(1))
 test:
 	@$(MAKE) --no-print-directory deps
 	-@$(MAKE) --no-print-directory deps-cupti
+	-@$(MAKE) --no-print-directory deps-flashinfer
 	@$(MAKE) --no-print-directory -j2 test-build
 	@BUILD=$(B) SAN=$(SAN) tests/run $(call WATCHED,$(TESTS) $(FUZZ) $(TESTS_SH))
 test-build: all $(TESTS) $(FUZZ)
@@ -173,7 +174,8 @@ o: $(call obj,$(call notest,$(wildcard $(D)/*.c $(D)/*/*.c)))
 include $(wildcard mk/*.mk)
 
 clean:
-	rm -rf $(filter-out build/venv build/venv-triton build/venv-cupti,$(wildcard build/*))
+	rm -rf $(filter-out build/venv build/venv-triton build/venv-cupti \
+	    build/venv-flashinfer,$(wildcard build/*))
 
 .PHONY: all test test-build t o clean FORCE
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static json_t *texts(const char *const *list, size_t n)
 {
@@ -18,6 +19,7 @@ static json_t *to_json(const struct ws_init_result *r)
 
     cli_put(j, "kernel_file", cli_text(r->kernel_path));
     cli_put(j, "op_file", cli_text(r->op_path));
+    cli_put(j, "tests_file", cli_text(r->tests_path));
     cli_put(j, "reference_file", cli_text(r->reference_path));
     cli_put(j, "dialect", cli_text(r->dialect));
     cli_put(j, "read_by", cli_text(r->read_by));
@@ -45,8 +47,14 @@ static void print(const struct ws_init_result *r)
         printf("  %s\n", r->found[i]);
     for (size_t i = 0; i < r->nnote; i++)
         printf("not read: %s\n", r->note[i]);
-    printf("wrote %s", r->kernel_path);
-    if (r->op_path)
+    if (!r->kernel_path && !r->op_path) {
+        printf("wrote its sources alone\n");
+        return;
+    }
+    printf("wrote %s", r->kernel_path ? r->kernel_path : r->op_path);
+    if (r->tests_path)
+        printf(" and %s", r->tests_path);
+    if (r->kernel_path && r->op_path)
         printf("%s %s", r->reference_path ? "," : " and", r->op_path);
     if (r->reference_path)
         printf(" and %s with its source", r->reference_path);
@@ -62,7 +70,14 @@ static void print(const struct ws_init_result *r)
     for (size_t i = 0; i < r->nblank; i++)
         printf("  %s:%u: %s: %s\n", r->blank[i].file, r->blank[i].line,
                r->blank[i].subject, r->blank[i].wants);
-    printf("then: wavesmith check %s\n", r->kernel_path);
+    if (r->definition_path)
+        printf("then: wavesmith check %s --kernel %s%s --workloads FILE\n",
+               r->definition_path, strchr(r->kernel_path, '/') ? "" : "./",
+               r->kernel_path);
+    else if (r->kernel_path)
+        printf("then: wavesmith check %s\n", r->kernel_path);
+    else
+        printf("then: wavesmith init KERNELFILE --op %s\n", r->op_path);
 }
 
 static int run(struct cli *c, int argc, char **argv)

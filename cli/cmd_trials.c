@@ -18,7 +18,7 @@ struct want {
     bool list, summary, verify, slowed;
     uint64_t since_ns;
     const char *spec, *workloads, *kernel, *format, *export, *import, *where,
-        *time_column;
+        *time_column, *config, *solution;
 };
 
 /* --- trials -------------------------------------------------------------- */
@@ -435,7 +435,10 @@ static int export(struct cli *c, const struct want *w)
         .device = w->o.device,
         .kernel = w->kernel,
         .workload = w->o.workload,
+        .config = w->config,
+        .solution = w->solution,
     };
+    bool theirs = !strcmp(format, "trace");
     uint64_t records;
 
     if (w->o.verdict || w->since_ns || w->o.limit || w->slowed)
@@ -446,6 +449,10 @@ static int export(struct cli *c, const struct want *w)
         return cli_usage(c, "--run and --device choose runs",
                          "an export takes whole runs: it cannot be filtered "
                          "by workload or kernel");
+    if ((w->config || w->solution) && !theirs)
+        return cli_usage(c, NULL,
+                         "--config and --solution go with --format "
+                         "trace");
     if (ws_trials_export(c->ctx, &o, &records) < 0)
         return cli_error(c);
     if (c->json)
@@ -453,7 +460,10 @@ static int export(struct cli *c, const struct want *w)
                                      "format", format, "records",
                                      (json_int_t)records));
     printf("%llu %s in '%s'\n", (unsigned long long)records,
-           own ? "records" : "results", w->export);
+           own      ? "records"
+           : theirs ? "traces"
+                    : "results",
+           w->export);
     return EXIT_DONE;
 }
 
@@ -546,6 +556,8 @@ static int act(struct cli *c, struct want *w)
     w->o.slowed = w->slowed;
     if ((w->where || w->time_column) && !w->import)
         return cli_usage(c, NULL, "--where and --time-column go with --import");
+    if ((w->config || w->solution) && !w->export)
+        return cli_usage(c, NULL, "--config and --solution go with --export");
     if (w->verify)
         return verify(c, w);
     if (w->export)
@@ -592,8 +604,12 @@ static int run(struct cli *c, int argc, char **argv)
         {"export", "FILE", "write the runs as text", CLI_TEXT, &w.export},
         {"import", "FILE", "add what such a file holds, or nothing", CLI_TEXT,
          &w.import},
-        {"format", "F", "of --export: jsonl, t4, cache or csv", CLI_TEXT,
+        {"format", "F", "of --export: jsonl, t4, cache, csv or trace", CLI_TEXT,
          &w.format},
+        {"config", "K=V,...", "of --format trace: else each workload's best",
+         CLI_TEXT, &w.config},
+        {"solution", "NAME", "how traces call it; else after the kernel",
+         CLI_TEXT, &w.solution},
         {"kernel", "NAME|FILE",
          "of --spec: what results are about; or one of its kernel files",
          CLI_KERNEL, &kernels},
@@ -629,5 +645,6 @@ const struct cli_cmd cli_cmd_trials = {
     "store (made if it is missing) the same tune goes on there. With --spec,\n"
     "--export writes and --import reads results of other tools: T4, cache "
     "files of\n"
-    "Kernel Tuner, timing matrices (CSV). An import is all or nothing.",
+    "Kernel Tuner, timing matrices (CSV); --export also writes traces of "
+    "flashinfer-bench.\nAn import is all or nothing.",
     run};

@@ -1022,13 +1022,17 @@ struct ws_trials_export_opts {
     size_t size;
     const char *store, *file; /* file: replaced as a whole */
     const char *format;   /* "jsonl" (NULL): exact, complete, for import; "t4",
-                             "cache", "csv": one figure a config, for others */
+                             "cache", "csv": one figure a config, for others;
+                             "trace": a trace of flashinfer-bench a workload */
     struct ws_spec *spec; /* needed but for jsonl */
     uint64_t run;         /* 0: all */
     const char *device;   /* as in ws_trials_opts; NULL: all (jsonl), else the
                              store's only one */
-    const char *kernel, *workload; /* not jsonl: NULL: the first; csv takes all
-                                      workloads */
+    const char *kernel, *workload; /* not jsonl: NULL: the first; csv, trace:
+                                      all workloads */
+    /* trace: the config, "BM=64,..."; NULL: the fastest right one of each
+     * workload. What the solution is called; NULL: after the kernel. */
+    const char *config, *solution;
 };
 
 /* *records: lines of jsonl, or results. May be NULL. */
@@ -1065,6 +1069,51 @@ WS_API int ws_trials_import(struct ws_ctx *ctx,
                             const struct ws_trials_import_opts *opts,
                             struct ws_trials_imported *out);
 
+/* ---- scores -------------------------------------------------------------- */
+
+struct ws_score_opts {
+    size_t size;
+    const char *candidate; /* traces of flashinfer-bench, ours or others' */
+    const char *baseline;  /* the same; NULL: the reference's time in the
+                              candidate's own traces */
+    /* Of each file: NULL where it has one solution a Definition. */
+    const char *solution, *baseline_solution;
+    const double *p; /* of fast_p; NULL: 0, 0.8, 1, 1.5, 2 */
+    size_t np;
+};
+
+struct ws_score_workload {
+    const char *definition, *workload;
+    const char *status; /* the candidate's: "PASSED", ...; "": no trace of it */
+    double baseline_ms, candidate_ms, ratio; /* 0: it did not pass */
+};
+
+struct ws_score_sum {
+    const char *definition; /* NULL: over all */
+    size_t workloads, right;
+    double mean_x100; /* arithmetic mean of the ratios times 100, failures 0 */
+    double geomean;   /* failures 1 */
+    double geomean_right; /* of those that passed; 0: there are none */
+    const double *fast;   /* fast_p for each p */
+};
+
+struct ws_score {
+    const struct ws_score_workload *workload;
+    size_t nworkload;
+    const struct ws_score_sum *sum; /* each Definition; then over all, if there
+                                       are several */
+    size_t nsum;
+    const double *p;
+    size_t np;
+    size_t left; /* workloads of the candidate's that have no baseline's time */
+};
+
+/* Free the result with ws_score_free. WS_EPARSE: a line of a file; WS_EINVAL:
+ * several solutions of one Definition and none chosen, or nothing in common. */
+WS_API int ws_score(struct ws_ctx *ctx, const struct ws_score_opts *opts,
+                    struct ws_score **out);
+WS_API void ws_score_free(struct ws_ctx *ctx, struct ws_score *score);
+
 /* A pack as a specification: the op, kernels and sources it carries. */
 WS_API int ws_spec_from_pack(struct ws_ctx *ctx, const char *path,
                              struct ws_spec **out);
@@ -1073,7 +1122,10 @@ WS_API int ws_spec_from_pack(struct ws_ctx *ctx, const char *path,
 
 struct ws_init_opts {
     size_t size;
-    const char *source; /* the kernel's source file */
+    const char *source; /* the kernel's source file; or a solution of
+                           flashinfer-bench (*.json), whose sources are written
+                           first; or a task of GPU MODE (*.yml, *.yaml): then
+                           only an op is drafted */
     const char *out;    /* the kernel file to write; NULL: beside the source */
     const char *entry;  /* functions to launch, "a" or "a,b"; NULL: all, in the
                            order of the text */
@@ -1090,7 +1142,7 @@ struct ws_init_blank {
 };
 
 struct ws_init_result {
-    const char *kernel_path, *op_path; /* written; op_path NULL: none */
+    const char *kernel_path, *op_path; /* written; NULL: none */
     const char *dialect;
     const char *read_by;      /* who read the source */
     const char *const *found; /* functions and parameters, one a line */
@@ -1104,6 +1156,9 @@ struct ws_init_result {
     const char *const
         *guess; /* lines that are guesses, as "file:line: words" */
     size_t nguess;
+    const char *tests_path; /* workloads that are tests, written; NULL: none */
+    const char
+        *definition_path; /* the op is this Definition; NULL: it is none */
 };
 
 /* Writes all files or none. With libclang the drafts of a new op are meant to

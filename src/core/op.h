@@ -150,6 +150,8 @@ struct ws__workload {
     struct ws__loc loc;
     const struct ws__input
         *input; /* one a tensor of the op; NULL: as it says */
+    /* The workload object (JSON) of flashinfer-bench that it was; or NULL. */
+    const char *origin;
 };
 
 /* Which unit of a device an op's operations need at best. */

@@ -3,14 +3,13 @@
  * interface.
  *
  * Our own text is exact and complete: what is exported and imported continues
- * where it was. The formats of other tools hold one figure a config. For them
- * a config's result is its trial of the highest effort, of those the latest,
- * never one of a pair (its times are relative). What comes from other tools
+ * where it was. The formats of other tools hold one figure a config
+ * (plan_results.c, plan_solution.c). What comes from other tools
  * becomes a run of its own, strategy "import", measured by a device of family
  * "import": such trials are kept and listed, and never taken for something
  * that was measured here.
  */
-#include "plan/plan_trials.h"
+#include "plan/plan_results.h"
 
 #include <stdlib.h>
 
@@ -23,65 +22,16 @@
 
 /* --- our own text -------------------------------------------------------- */
 
-struct pick_device {
-    const char *want;
-    uint64_t run; /* 0: any */
-    struct ws__hash found;
-    char name[2][128];
-    size_t n;
-};
-
-static int see_device(void *user, const struct ws__store_sum *sum)
-{
-    struct pick_device *p = user;
-
-    if (!sum->trials || (p->run && p->run != sum->run.id) ||
-        !ws__trials_is_device(sum->device, sum->run.device, p->want) ||
-        (p->n && ws__hash_eq(p->found, sum->run.device)))
-        return 0;
-    p->found = sum->run.device;
-    if (p->n < 2)
-        snprintf(p->name[p->n], sizeof(p->name[0]), "%s", sum->device);
-    p->n++;
-    return 0;
-}
-
-/* The one device that is meant: of a run there is one. */
-static int find_device(struct ws_ctx *ctx, struct ws__store *s,
-                       const char *want, uint64_t run, struct pick_device *p)
-{
-    *p = (struct pick_device){.want = want, .run = run};
-    WS_TRY(ws__store_runs(s, see_device, p));
-    if (p->n == 1)
-        return 0;
-    if (!p->n) {
-        if (run)
-            ws__fail(ctx, WS_ENOENT,
-                     "the store has no trials of run %llu%s%s%s",
-                     (unsigned long long)run, want ? " on a device '" : "",
-                     want ? want : "", want ? "'" : "");
-        else
-            ws__fail(ctx, WS_ENOENT, "the store has no trials of %s%s%s",
-                     want ? "a device '" : "any device", want ? want : "",
-                     want ? "'" : "");
-        return ws__hint(ctx, "'wavesmith trials STORE' lists what it has");
-    }
-    ws__fail(ctx, WS_EINVAL, "the trials are of several devices: '%s', '%s'%s",
-             p->name[0], p->name[1], p->n > 2 ? ", ..." : "");
-    return ws__hint(ctx, "say which: --run N, --device NAME, or the beginning "
-                         "of its hash");
-}
-
 static int export_text(struct ws_ctx *ctx,
                        const struct ws_trials_export_opts *o,
                        struct ws__store *s, struct ws__buf *out,
                        uint64_t *records)
 {
     struct ws__export_opts e = {.run = o->run};
-    struct pick_device p;
+    struct ws__picked_device p;
 
     if (o->device) {
-        WS_TRY(find_device(ctx, s, o->device, o->run, &p));
+        WS_TRY(ws__pick_device(ctx, s, o->device, o->run, &p));
         e.device = p.found;
     }
     WS_TRY(ws__store_export(s, &e, out, records));
@@ -92,227 +42,25 @@ static int export_text(struct ws_ctx *ctx,
     return ws__hint(ctx, "'wavesmith trials STORE' lists the runs");
 }
 
-/* --- one figure a config: out -------------------------------------------- */
-
-struct gather {
-    struct ws_ctx *ctx;
-    struct ws_spec *spec;
-    size_t kernel;
-    uint32_t first, last; /* workloads */
-    struct ws__hash device;
-    char device_name[128];
-    struct ws__trial *trial;
-    size_t n, cap;
-};
-
-static bool is_of(const struct gather *g, const struct ws__store_row *r)
+static int need_file(struct ws_ctx *ctx, const char *file)
 {
-    const struct ws__kernel *k = &g->spec->s->kernel[g->kernel];
-    const struct ws__trial *t = &r->trial;
-
-    if (r->part || t->candidate.kernel != g->kernel || t->workload < g->first ||
-        t->workload > g->last || !ws__hash_eq(r->run.spec, g->spec->s->hash) ||
-        !ws__hash_eq(r->run.device, g->device) ||
-        t->candidate.config.n != k->nparam)
-        return false;
-    for (size_t i = 0; i < k->nparam; i++)
-        if (t->candidate.config.at[i] >= k->param[i].nvalue)
-            return false;
-    return true;
+    return file && *file ? 0 : ws__fail(ctx, WS_EINVAL, "no file is named");
 }
 
-static int on_row(void *user, const struct ws__store_row *r)
+static int export_as(struct ws_ctx *ctx, const struct ws_trials_export_opts *o,
+                     struct ws__store *s, struct ws__buf *out, uint64_t *n)
 {
-    struct gather *g = user;
+    bool theirs = o->format && (!strcmp(o->format, "trace") ||
+                                !strcmp(o->format, "solution"));
 
-    WS_TRY(ws__check_stop(g->ctx));
-    if (!is_of(g, r))
-        return 0;
-    WS_TRY(
-        ws__grow(g->ctx, (void **)&g->trial, &g->cap, g->n, sizeof(*g->trial)));
-    WS_TRY(ws__trial_copy(g->ctx, &r->trial, &g->trial[g->n]));
-    g->n++;
-    return 0;
-}
-
-static int order(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-/* By workload and config. */
-static int order_place(const struct ws__trial *a, const struct ws__trial *b)
-{
-    int d = order(a->workload, b->workload);
-
-    for (size_t i = 0; !d && i < a->candidate.config.n; i++)
-        d = order(a->candidate.config.at[i], b->candidate.config.at[i]);
-    return d;
-}
-
-/* The one to be taken first within each. */
-static int order_trials(const void *x, const void *y)
-{
-    const struct ws__trial *a = x, *b = y;
-    int d = order_place(a, b);
-
-    if (!d)
-        d = order(b->effort, a->effort);
-    return d ? d : order(b->id, a->id);
-}
-
-static void keep_best(struct gather *g)
-{
-    size_t n = 0;
-
-    if (g->n)
-        qsort(g->trial, g->n, sizeof(*g->trial), order_trials);
-    for (size_t i = 0; i < g->n; i++) {
-        if (n && !order_place(&g->trial[n - 1], &g->trial[i]))
-            ws__trial_clear(g->ctx, &g->trial[i]);
-        else
-            g->trial[n++] = g->trial[i];
-    }
-    g->n = n;
-}
-
-static int to_results(struct gather *g, struct ws__result *list)
-{
-    for (size_t i = 0; i < g->n; i++) {
-        const struct ws__trial *t = &g->trial[i];
-        struct ws__summary sum = {0};
-
-        if (t->nsample)
-            WS_TRY(ws__summarize(g->ctx, t->sample_ns, t->nsample, &sum));
-        list[i] = (struct ws__result){
-            .config = t->candidate.config,
-            .workload = t->workload - g->first,
-            .verdict = t->verdict,
-            .reason = t->reason,
-            .figure_ns = sum.median,
-            .sample_ns = t->sample_ns,
-            .nsample = t->verdict == WS__V_OK ? t->nsample : 0,
-            .build_ns = t->res.build_ns,
-            .wall_ns = t->wall_ns,
-        };
-    }
-    return 0;
-}
-
-static int format_of(struct ws_ctx *ctx, const char *name,
-                     enum ws__results_format *out)
-{
-    static const char *const names[] = {
-        [WS__RESULTS_MATRIX] = "csv",
-        [WS__RESULTS_T4] = "t4",
-        [WS__RESULTS_CACHE] = "cache",
-    };
-
-    for (size_t i = 0; i < WS_COUNT(names); i++)
-        if (!strcmp(names[i], name)) {
-            *out = (enum ws__results_format)i;
-            return 0;
-        }
-    ws__fail(ctx, WS_EINVAL, "unknown format '%s'", name);
-    return ws__hint(ctx, "jsonl, t4, cache or csv");
-}
-
-static int find_workload(struct ws_spec *spec, const char *text, uint32_t *out)
-{
-    struct ws__spec *s = spec->s;
-    struct ws__workload w;
-
-    *out = 0;
-    if (!text)
-        return 0;
-    if (!s->op && strcmp(text, WS__RECORDED) != 0) {
-        ws__fail(spec->ctx, WS_EINVAL, "'%s' is no workload of '%s'", text,
-                 s->path);
-        return ws__hint(spec->ctx, "a space without an op has one: "
-                                   "'" WS__RECORDED "'");
-    }
-    if (!s->op)
-        return 0;
-    WS_TRY(ws__plan_workload(spec, text, &w));
-    for (size_t i = 0; i < s->nworkload; i++)
-        /* Axes alone mean the first of that shape. */
-        if (!memcmp(s->workload[i].axis, w.axis, sizeof(w.axis)) &&
-            (!w.input || w.input == s->workload[i].input)) {
-            *out = (uint32_t)i;
-            return 0;
-        }
-    ws__fail(spec->ctx, WS_EINVAL, "'%s' is none of the workloads of '%s'",
-             text, s->path);
-    return ws__hint(spec->ctx, "give the file of workloads that was used: "
-                               "--workloads FILE");
-}
-
-static int gather(struct ws_ctx *ctx, const struct ws_trials_export_opts *o,
-                  struct ws__store *s, bool all, struct gather *g)
-{
-    struct pick_device p;
-
-    *g = (struct gather){.ctx = ctx, .spec = o->spec};
-    WS_TRY(ws__plan_kernel(o->spec, o->kernel, &g->kernel));
-    WS_TRY(find_workload(o->spec, o->workload, &g->first));
-    g->last = g->first;
-    if (all && !o->workload && o->spec->s->nworkload)
-        g->last = (uint32_t)o->spec->s->nworkload - 1;
-    WS_TRY(find_device(ctx, s, o->device, o->run, &p));
-    g->device = p.found;
-    snprintf(g->device_name, sizeof(g->device_name), "%s", p.name[0]);
-    WS_TRY(
-        ws__store_rows(s, &(struct ws__store_range){.run = o->run}, on_row, g));
-    keep_best(g);
-    return 0;
-}
-
-static int export_results(struct ws_ctx *ctx,
-                          const struct ws_trials_export_opts *o,
-                          struct ws__store *s, struct ws__buf *out,
-                          uint64_t *records)
-{
-    enum ws__results_format format = WS__RESULTS_MATRIX;
-    struct ws__result *list = NULL;
-    struct ws__results_spec rs;
-    struct gather g = {.ctx = ctx};
-    int rc;
-
-    WS_TRY(format_of(ctx, o->format, &format));
+    if (!o->format || !strcmp(o->format, "jsonl"))
+        return export_text(ctx, o, s, out, n);
     if (!o->spec) {
         ws__fail(ctx, WS_EINVAL, "this format needs the specification");
         return ws__hint(ctx, "add --spec SPEC");
     }
-    WS_TRY_DONE(gather(ctx, o, s, format == WS__RESULTS_MATRIX, &g));
-    if (!g.n) {
-        ws__fail(ctx, WS_ENOENT,
-                 "the store has no trials of this kernel, workload and device "
-                 "for '%s' as it is now",
-                 o->spec->s->path);
-        rc = ws__hint(ctx, "'wavesmith trials STORE --list' shows what it has; "
-                           "workloads must be those of the tune");
-        goto done;
-    }
-    list = ws__alloc(ctx, g.n, sizeof(*list));
-    WS_TRY_DONE(list ? to_results(&g, list) : WS_ENOMEM);
-    rs = (struct ws__results_spec){
-        .kernel = &o->spec->s->kernel[g.kernel],
-        .workload = o->spec->s->workload + g.first,
-        .nworkload = o->spec->s->nworkload ? g.last - g.first + 1 : 0,
-    };
-    WS_TRY_DONE(ws__results_write(&rs, format, g.device_name, list, g.n, out));
-    *records = g.n;
-done:
-    for (size_t i = 0; i < g.n; i++)
-        ws__trial_clear(ctx, &g.trial[i]);
-    ws__free(ctx, g.trial);
-    ws__free(ctx, list);
-    return rc < 0 ? rc : 0;
-}
-
-static int need_file(struct ws_ctx *ctx, const char *file)
-{
-    return file && *file ? 0 : ws__fail(ctx, WS_EINVAL, "no file is named");
+    return theirs ? ws__export_flashinfer(ctx, o, s, out, n)
+                  : ws__export_results(ctx, o, s, out, n);
 }
 
 int ws_trials_export(struct ws_ctx *ctx,
@@ -322,16 +70,13 @@ int ws_trials_export(struct ws_ctx *ctx,
     struct ws__store *s;
     struct ws__buf b;
     uint64_t n = 0;
-    bool own;
     int rc;
 
     WS_TRY(need_file(ctx, opts ? opts->file : NULL));
-    own = !opts->format || !strcmp(opts->format, "jsonl");
     WS_TRY(ws__plan_may_replace(ctx, opts->file, false, opts->store));
     WS_TRY(ws__trials_open(ctx, opts->store, true, &s));
     ws__buf_init(&b, ctx, MAX_FILE);
-    rc = own ? export_text(ctx, opts, s, &b, &n)
-             : export_results(ctx, opts, s, &b, &n);
+    rc = export_as(ctx, opts, s, &b, &n);
     ws__store_close(s);
     if (rc >= 0)
         rc = ws__fs_write(ctx, opts->file, b.data ? b.data : "", b.len);
@@ -566,7 +311,7 @@ static int bring_results(struct ws_ctx *ctx,
     int rc;
 
     WS_TRY(ws__plan_kernel(o->spec, o->kernel, &b.kernel));
-    WS_TRY(find_workload(o->spec, o->workload, &b.first));
+    WS_TRY(ws__results_workload(o->spec, o->workload, &b.first));
     rs = (struct ws__results_spec){
         .kernel = &s->kernel[b.kernel],
         .workload = s->workload + b.first,

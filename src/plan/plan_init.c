@@ -11,6 +11,8 @@
 
 #include "base/fs.h"
 #include "spec/draft_full.h"
+#include "spec/gpumode.h"
+#include "spec/solution.h"
 
 #include "base/banned.h"
 
@@ -22,6 +24,8 @@ struct made {
     const char *dir;         /* of the files that are written */
     const char *source_copy; /* the path of the reference's source */
     struct ws__draft_full full;
+    const char *remark[16]; /* about the sources of a solution */
+    size_t nremark;
 };
 
 /* --- paths -------------------------------------------------------------- */
@@ -227,6 +231,12 @@ static int load_op(struct made *m, const char *op)
     if (!m->in.op || m->spec->kind != WS__SPEC_OP) {
         ws__fail(m->in.ctx, WS_EINVAL, "'%s' is no op", op);
         return ws__hint(m->in.ctx, "an op file has the key 'op'");
+    }
+    /* Kernel files of a Definition name it; it is given beside them. */
+    if (m->spec->definition) {
+        m->pub.definition_path = op;
+        m->draft.op_ref = m->in.op->name;
+        return 0;
     }
     m->draft.op_ref = is_path(op) ? relative(m, m->dir, file) : op;
     return m->draft.op_ref ? 0 : m->in.ctx->err.code;
@@ -558,6 +568,242 @@ static int make(struct made *m, const struct ws_init_opts *o)
     return m->in.facts && !o->op ? write_full(m, o) : write_files(m);
 }
 
+/* --- tasks of GPU MODE ---------------------------------------------------- */
+
+static bool is_yaml(const char *path)
+{
+    const char *dot = strrchr(ws__path_base(path), '.');
+
+    return dot && (!strcmp(dot, ".yml") || !strcmp(dot, ".yaml"));
+}
+
+/* They are all called task.yml: their folder says which it is. */
+static int name_task(struct made *m, const struct ws_init_opts *o)
+{
+    const char *dir = keep(m, ws__path_dir(m->in.ctx, o->source));
+    char *real;
+
+    if (!dir)
+        return WS_ENOMEM;
+    if (strcmp(m->draft.name, "task") != 0)
+        return 0;
+    WS_TRY(ws__path_inside(m->in.ctx, dir, dir, &real));
+    dir = keep(m, real);
+    if (!dir)
+        return WS_ENOMEM;
+    if (*ws__path_base(dir))
+        m->draft.name = stem_of(m, dir);
+    return m->draft.name ? 0 : WS_ENOMEM;
+}
+
+/* "task.op.yaml" beside the task, "task.tests.yaml" beside that. */
+static int make_task_paths(struct made *m, const struct ws_init_opts *o)
+{
+    struct ws__arena *a = &m->in.arena;
+    const char *path, *base, *end;
+
+    WS_TRY(make_paths(m, o));
+    path = o->out ? m->pub.kernel_path : m->pub.op_path;
+    WS_TRY(name_task(m, o));
+    m->pub.op_path = path;
+    m->pub.kernel_path = NULL;
+    base = ws__path_base(path);
+    end = strstr(base, ".op.") ? strstr(base, ".op.") : strrchr(base, '.');
+    if (!end || end == base)
+        end = base + strlen(base);
+    m->pub.tests_path =
+        ws__arena_printf(a, "%.*s.tests.yaml", (int)(end - path), path);
+    return m->pub.tests_path ? 0 : WS_ENOMEM;
+}
+
+static int write_task(struct made *m, const struct ws__gpumode *g)
+{
+    for (size_t i = 0; i < g->nnote && i < WS_COUNT(m->in.sig.note); i++)
+        m->in.sig.note[m->in.sig.nnote++] = g->note[i];
+    m->pub.note = m->in.sig.note;
+    m->pub.nnote = m->in.sig.nnote;
+    m->pub.found = g->found;
+    m->pub.nfound = g->nfound;
+    if (!g->tests.len)
+        m->pub.tests_path = NULL;
+    WS_TRY(report_blanks(m, NULL, g->op.data));
+    if (m->pub.tests_path)
+        WS_TRY(ws__fs_write(m->in.ctx, m->pub.tests_path, g->tests.data,
+                            g->tests.len));
+    return ws__fs_write(m->in.ctx, m->pub.op_path, g->op.data, g->op.len);
+}
+
+static int make_task(struct made *m, const struct ws_init_opts *o)
+{
+    struct ws__gpumode *g;
+    char *text;
+    size_t n;
+    int rc;
+
+    if (o->op || o->entry || o->device) {
+        ws__fail(m->in.ctx, WS_EINVAL, "'%s' is a task, no kernel", o->source);
+        return ws__hint(m->in.ctx, "a task is drafted without --op, --entry "
+                                   "and --device");
+    }
+    WS_TRY(make_task_paths(m, o));
+    WS_TRY(check_free(m, m->pub.op_path, o->force));
+    WS_TRY(check_free(m, m->pub.tests_path, o->force));
+    WS_TRY(ws__fs_can_create(m->in.ctx, m->dir));
+    g = ws__arena_alloc(&m->in.arena, 1, sizeof(*g));
+    if (!g)
+        return WS_ENOMEM;
+    WS_TRY(ws__fs_read(m->in.ctx, o->source, WS__DRAFT_SOURCE_MAX, &text, &n));
+    rc = ws__gpumode_draft(m->in.ctx, &m->in.arena, text, n,
+                           ws__arena_strdup(&m->in.arena, o->source),
+                           m->draft.name, g);
+    if (rc >= 0)
+        rc = write_task(m, g);
+    ws__gpumode_free(g);
+    ws__free(m->in.ctx, text);
+    m->pub.dialect = "a task of GPU MODE";
+    m->pub.read_by = "its cases";
+    return rc;
+}
+
+/* --- solutions of flashinfer-bench ---------------------------------------- */
+
+#define MAX_SOLUTION ((size_t)16 << 20)
+
+static bool is_json(const char *path)
+{
+    const char *dot = strrchr(ws__path_base(path), '.');
+
+    return dot && !strcmp(dot, ".json");
+}
+
+/* Told behind what the reader of the source has to say. */
+static int note(struct made *m, const char *text)
+{
+    if (text && m->nremark < WS_COUNT(m->remark))
+        m->remark[m->nremark++] = text;
+    return text ? 0 : WS_ENOMEM;
+}
+
+static int add_remarks(struct made *m)
+{
+    size_t n = m->pub.nnote;
+    const char **all =
+        ws__arena_alloc(&m->in.arena, n + m->nremark + 1, sizeof(*all));
+
+    if (!all)
+        return WS_ENOMEM;
+    if (n)
+        memcpy(all, m->pub.note, n * sizeof(*all));
+    for (size_t i = 0; i < m->nremark; i++)
+        all[n + i] = m->remark[i];
+    m->pub.note = all;
+    m->pub.nnote = n + m->nremark;
+    return 0;
+}
+
+/* A source below the folder; of kernels only what a device compiles. */
+static int write_part(struct made *m, const struct ws__solution_file *f,
+                      bool cuda, const char *path)
+{
+    struct ws__arena *a = &m->in.arena;
+    const char *text = f->text;
+    uint32_t lines = 0, first = 0;
+    char *dir;
+    int rc;
+
+    if (cuda && f->device)
+        text = ws__device_part(a, f->text, &lines, &first);
+    dir = ws__path_dir(m->in.ctx, path);
+    if (!text || !dir) {
+        ws__free(m->in.ctx, dir);
+        return WS_ENOMEM;
+    }
+    rc = ws__fs_mkdirs(m->in.ctx, dir);
+    ws__free(m->in.ctx, dir);
+    WS_TRY(rc);
+    WS_TRY(ws__fs_write(m->in.ctx, path, text, strlen(text)));
+    return lines ? note(m, ws__arena_printf(a,
+                                            "%u lines of '%s' that only a host "
+                                            "compiles, from line %u on",
+                                            lines, f->path, first))
+                 : 0;
+}
+
+/* *kernel: the path of the first source that has one; NULL: none has. */
+static int write_sources(struct made *m, const struct ws__solution *s,
+                         const struct ws_init_opts *o, const char **kernel)
+{
+    struct ws__arena *a = &m->in.arena;
+    const char *out = m->pub.kernel_path, *base = ws__path_base(out);
+    bool cuda = !strcmp(s->language, "cuda");
+    const char **path = ws__arena_alloc(a, s->n, sizeof(*path));
+    const char *stem = stem_of(m, out);
+
+    *kernel = NULL;
+    if (!path || !stem)
+        return WS_ENOMEM;
+    for (size_t i = 0; i < s->n; i++) {
+        path[i] = ws__arena_printf(a, "%.*s%s/%s", (int)(base - out), out, stem,
+                                   s->file[i].path);
+        if (!path[i])
+            return WS_ENOMEM;
+        WS_TRY(check_free(m, path[i], o->force));
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        WS_TRY(write_part(m, &s->file[i], cuda, path[i]));
+        if (cuda && s->file[i].device && !*kernel)
+            *kernel = path[i];
+        else if (cuda && s->file[i].device)
+            WS_TRY(note(m, ws__arena_printf(a, "'%s' has kernels, too",
+                                            s->file[i].path)));
+    }
+    return 0;
+}
+
+static int only_sources(struct made *m, const struct ws__solution *s)
+{
+    m->pub.kernel_path = m->pub.op_path = NULL;
+    m->pub.dialect =
+        ws__arena_printf(&m->in.arena, "a solution in %s", s->language);
+    m->pub.read_by = "its list of sources";
+    if (!m->pub.dialect)
+        return WS_ENOMEM;
+    return note(m, !strcmp(s->language, "triton")
+                       ? "a kernel in Triton needs a kernel file that is "
+                         "written by hand (docs/triton.md)"
+                       : "it has no kernel that a specification can name");
+}
+
+static int make_solution(struct made *m, const struct ws_init_opts *o)
+{
+    struct ws__arena *a = &m->in.arena;
+    struct ws_init_opts of = *o;
+    struct ws__solution s;
+    char *text;
+    size_t n;
+    int rc;
+
+    WS_TRY(make_paths(m, o));
+    of.out = m->pub.kernel_path;
+    WS_TRY(check_free(m, of.out, o->force));
+    WS_TRY(check_free(m, m->pub.op_path, o->force));
+    WS_TRY(ws__fs_read(m->in.ctx, o->source, MAX_SOLUTION, &text, &n));
+    rc = ws__solution_read(m->in.ctx, a, text, n,
+                           ws__arena_strdup(a, o->source), &s);
+    ws__free(m->in.ctx, text);
+    WS_TRY(rc);
+    WS_TRY(write_sources(m, &s, o, &of.source));
+    rc = of.source ? make(m, &of) : only_sources(m, &s);
+    return rc < 0 ? rc : add_remarks(m);
+}
+
+static int make_any(struct made *m, const struct ws_init_opts *o)
+{
+    if (is_yaml(o->source))
+        return make_task(m, o);
+    return is_json(o->source) ? make_solution(m, o) : make(m, o);
+}
+
 int ws_init(struct ws_ctx *ctx, const struct ws_init_opts *opts,
             struct ws_init_result **out)
 {
@@ -573,7 +819,7 @@ int ws_init(struct ws_ctx *ctx, const struct ws_init_opts *opts,
     m->in.ctx = ctx;
     m->pub.priv = m;
     ws__arena_init(&m->in.arena, ctx);
-    rc = make(m, opts);
+    rc = make_any(m, opts);
     if (rc < 0)
         ws_init_result_free(ctx, &m->pub);
     else

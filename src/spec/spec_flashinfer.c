@@ -460,6 +460,23 @@ static void drop_inputs(const struct ws__op *op, struct ws__workload *w)
     w->input = NULL;
 }
 
+/* As it was, for traces of it. */
+static int keep_origin(struct ws__load *l, const struct ws__node *work,
+                       struct ws__workload *w)
+{
+    struct ws__buf b;
+    int rc;
+
+    ws__buf_init(&b, l->ctx, WS__SPEC_TEXT_MAX);
+    rc = ws__node_emit(&b, work, NULL);
+    if (rc >= 0) {
+        w->origin = ws__arena_strndup(l->arena, b.data, b.len);
+        rc = w->origin ? 0 : WS_ENOMEM;
+    }
+    ws__buf_free(&b);
+    return rc;
+}
+
 int ws__load_trace(struct ws__load *l, const struct ws__op *op,
                    const struct ws__node *line, struct ws__workload *w,
                    uint32_t *given)
@@ -478,7 +495,7 @@ int ws__load_trace(struct ws__load *l, const struct ws__op *op,
             WS_TRY(read_input(l, op, c, w));
     }
     drop_inputs(op, w);
-    return 0;
+    return keep_origin(l, work, w);
 }
 
 void ws__load_trace_note(struct ws__load *l)
