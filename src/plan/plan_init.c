@@ -106,41 +106,13 @@ static int make_reference_paths(struct made *m)
                : WS_ENOMEM;
 }
 
-/* How a file in `dir` is named from there; NULL: no memory or no such file
- * (the error is set). Both are canonical paths in the end. */
+/* How a file is named from a folder; NULL: the error is set. */
 static const char *relative(struct made *m, const char *dir, const char *path)
 {
-    char *from = NULL, *to = NULL, *base = NULL;
-    struct ws__buf b;
-    size_t same = 0;
+    char *out;
 
-    base = ws__path_dir(m->in.ctx, path);
-    ws__buf_init(&b, m->in.ctx, 8192);
-    if (!base || ws__path_inside(m->in.ctx, dir, dir, &from) < 0 ||
-        ws__path_inside(m->in.ctx, base, base, &to) < 0)
-        goto done;
-    for (size_t i = 0; from[i] && from[i] == to[i]; i++)
-        if (from[i] == '/')
-            same = i;
-    /* One may lie in the other. */
-    if (!strncmp(from, to, strlen(to)) && from[strlen(to)] == '/')
-        same = strlen(to);
-    if (!strncmp(from, to, strlen(from)) &&
-        (to[strlen(from)] == '/' || !to[strlen(from)]))
-        same = strlen(from);
-    ws__buf_puts(&b, from[same] ? "" : "./");
-    for (const char *p = from + same; *p; p++)
-        if (*p == '/')
-            ws__buf_puts(&b, "../");
-    if (to[same])
-        ws__buf_printf(&b, "%s/", to + same + 1);
-    ws__buf_puts(&b, ws__path_base(path));
-done:
-    ws__free(m->in.ctx, base);
-    ws__free(m->in.ctx, from);
-    ws__free(m->in.ctx, to);
-    return b.failed || !b.data ? (ws__buf_free(&b), NULL)
-                               : keep(m, ws__buf_take(&b));
+    return ws__path_relative(m->in.ctx, dir, path, &out) < 0 ? NULL
+                                                             : keep(m, out);
 }
 
 /* A source must lie in the folder of its kernel file, or below. */
