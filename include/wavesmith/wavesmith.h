@@ -1109,6 +1109,8 @@ struct ws_init_result {
     size_t nblank;
     void *priv;
     const char *reference_path; /* written, with its source; NULL: none */
+    const char *source_path;    /* written: the source without its code for the
+                                   host; NULL: it has none */
     const char *const
         *guess; /* lines that are guesses, as "file:line: words" */
     size_t nguess;

@@ -21,17 +21,89 @@ runs() {
 }
 draft() { cat >"$tmp/$1"; expect "$1" 0 "$ws" init "$tmp/$1"; }
 
-# A file with its host code: why, and what to do.
-draft hosted.cu <<'CU'
+
+# A program: its kernels without the code for the host, launched as that does.
+draft program.cu <<'CU'
+#include <cstdio>
+#include <vector>
+#include <cuda_runtime.h>
+#define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))
+using namespace std;
+constexpr int THREADS = 96;
+__device__ float twice(float v) { return 2.0f * v; }
+__global__ void product(const float *a, const float *b, float *c, int m, int n, int k)
+{
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m || col >= n)
+        return;
+    float sum = 0.0f;
+    for (int i = 0; i < k; i++)
+        sum += a[row * k + i] * b[i * n + col];
+    c[row * n + col] = twice(sum);
+}
+__global__ void scale(float *x, float by, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= by;
+}
+void run(const std::vector<float> &h, float *a, float *b, float *c, int M, int N, int K)
+{
+    dim3 block(32, 4);
+    dim3 grid(CEIL_DIV(N, block.x), CEIL_DIV(M, 4));
+    product<<<grid, block>>>(a, b, c, M, N, K);
+    int all = M * N;
+    scale<<<(all + THREADS - 1) / THREADS, THREADS>>>(c, 0.5f, all);
+}
+int main(int argc, char **argv)
+{
+    float *a;
+    cudaMalloc(&a, argc * sizeof(float));
+    printf("{ %s \" }\n", argv[0]);
+}
+CU
+in_file program.yaml 'source: "program.device.cu"'
+check "its kernels stay where they were" [ "$(grep -n 'void scale' "$tmp/program.device.cu" | cut -d: -f1)" = "$(grep -n 'void scale' "$tmp/program.cu" | cut -d: -f1)" ]
+check "the host's code goes" [ "$(grep -cE 'main|vector|cudaMalloc|<<<|cstdio' "$tmp/program.device.cu")" = 0 ]
+check "what the device needs stays" grep -q 'float twice' "$tmp/program.device.cu"
+check "and it is said" out_has "not read: the code for the host (2 functions): 'program.device.cu' is the source without it"
+in_file program.yaml 'grid: ["ceil_div(n, 32)", "ceil_div(m, 4)"] # as the host launches it (line 27)'
+in_file program.yaml 'block: [32, 4]'
+in_file program.yaml 'grid: ["ceil_div(n, 96)"]'
+check "program: no blank" [ "$(cat "$tmp"/program.*yaml | grep -c '???')" = 0 ]
+expect "what was written is not written over" 2 "$ws" init "$tmp/program.cu"
+# A launch that is not understood is said, and then it is found as ever.
+draft decided.cu <<'CU'
 __global__ void add1(float *y, const float *x, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n)
         y[i] = x[i] + 1.0f;
 }
-void run(float *y, const float *x, int n) { add1<<<(n + 127) / 128, 128>>>(y, x, n); }
+void run(float *y, const float *x, int n)
+{
+    int threads = 128;
+    if (n > 4096) threads = 256;
+    add1<<<(n + threads - 1) / threads, threads>>>(y, x, n);
+}
 CU
-check "says that host code is not read" out_has "put the kernels into a file of their own"
+check "says what is not understood" out_has "the block of 'add1' as the host launches it (line 11): what 'threads' is there is not known"
+in_file decided.yaml 'grid: ["ceil_div(n, 256)"]'
+# Host code that cannot be told from the rest.
+draft broken.cu <<'CU'
+__global__ void add1(float *y, int n)
+{
+    if (threadIdx.x < n) y[threadIdx.x] += 1.0f;
+}
+#if HERE
+void run(float *y, int n) {
+    if (n > 0)
+#else
+void run(float *y, int n) { if (n > 1) {
+#endif
+    { add1<<<1, 128>>>(y, n); }
+}
+CU
+check "says what to do" out_has "put the kernels into a file of their own"
 
 draft saxpy.cl <<'CL'
 __kernel void saxpy(int n, float alpha, __global const float *x, __global float *in)
