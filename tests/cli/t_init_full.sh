@@ -118,8 +118,78 @@ in_file saxpy.op.yaml 'inouts:'
 in_file saxpy.op.yaml 'in_: {shape: [n], dtype: T}'
 in_file saxpy.yaml 'grid: ["ceil_div(n, 256)"]'
 in_file saxpy.reference.cl 'double alpha'
+in_file saxpy.op.yaml 'floor: {bytes: "4 * n + 8 * n"}' # x once, in read and written
 check "the order of the source" [ "$(sed -n '/args:/,$p' "$tmp/saxpy.yaml" | tr -d ' \n')" = 'args:-{int32:n}-alpha-x-in_' ]
 runs saxpy
+
+# What is whole is told from what only may be.
+draft parts.cl <<'CL'
+__kernel void parts(int m, int n, __global const float *all, __global const float *half_, __global const float *until,
+                    __global const float *some, __global const float *diagonal, __global const float *row, __global float *out)
+{
+    int i = get_global_id(0);
+    float s = 0.0f;
+    if (i >= m)
+        return;
+    for (int j = 0; j < n; j++)
+        s += all[i * n + j];
+    for (int j = 0; j < n; j++)
+        if (j <= i)
+            s += half_[i * n + j];
+    for (int j = 0; j < n; j += 2)
+        s += until[i * n + j];
+    if (s > 0.0f)
+        s += some[i];
+    s += diagonal[i * m + i];
+    s += get_local_id(0) == 0 && row[i] > 1.0f ? 2.0f : 1.0f;
+    out[i] = s;
+}
+CL
+in_file parts.op.yaml 'read or written: half_, until, some, diagonal, row'
+in_file parts.op.yaml 'floor: {bytes: "4 * m * n + 4 * m"}'
+draft searched.cl <<'CL'
+__kernel void searched(int m, int n, __global const float *x, __global int *out)
+{
+    int i = get_global_id(0);
+    if (i < m) {
+        int at = n;
+        for (int j = 0; j < n; j++)
+            if (x[i * n + j] > 0.5f) {
+                at = j;
+                break;
+            }
+        out[i] = at;
+    }
+}
+CL
+in_file searched.op.yaml '# floor: what is read or written whole for certain was not found'
+draft self.cl <<'CL'
+__kernel void self(int n, __global const float *x, __global float *out)
+{
+    float s = 0.0f;
+    for (int i = i; i < n; i++)
+        for (int j = i; j < n; j++)
+            s += x[i * n + j];
+    out[get_global_id(0)] = s;
+}
+CL
+draft columns.cu <<'CU'
+__global__ void columns(const float *x, const float *w, float *y, int m, int n)
+{
+    __shared__ float part[128];
+    float s = 0.0f;
+    for (int i = threadIdx.x; i < n; i += 128)
+        s += x[blockIdx.x * n + i] * w[i];
+    part[threadIdx.x] = s;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int k = 1; k < 128; k++)
+            s += part[k];
+        y[blockIdx.x] = s;
+    }
+}
+CU
+check "by threads and blocks, too" grep -q '^floor: {bytes: "4 \* [a-z]* \* n + 4 \* n + 4 \* [a-z]*"}' "$tmp/columns.op.yaml"
 
 # Only read, though not const: no output.
 draft read.cl <<'CL'
@@ -150,6 +220,8 @@ in_file csr.op.yaml 'ptr: {shape: [rows + 1], dtype: int32, fill: {integers: [0,
 in_file csr.op.yaml 'x_length: {range: [1024, 1073741824]}'
 in_file csr.op.yaml 'x: {shape: [x_length], dtype: float64}'
 in_file csr.op.yaml 'it vouches for changes alone'
+in_file csr.op.yaml '# not in the floor, since it is not certain that all of it is read or written: ptr, col, val, x'
+in_file csr.op.yaml 'floor: {bytes: "8 * rows"}'
 runs csr
 
 # A launch for the next: scratch; local memory; blocks of which no guard tells.
