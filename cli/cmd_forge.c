@@ -22,14 +22,15 @@ static void on_event(void *user, const struct ws_forge_event *e)
             (double)e->elapsed_ns / 1e9, (unsigned long long)e->trials,
             e->speedup);
     if (e->gap > 0)
-        fprintf(stderr, ", %.2f of the floor", e->gap);
+        fprintf(stderr, ", %.2f times the floor", e->gap);
     fprintf(stderr, "] ");
     if (!strcmp(e->kind, "diagnosis"))
         fprintf(stderr, "%s%s%s", e->bound, e->finding ? ": " : "",
                 e->finding ? e->finding : "");
     else if (!strcmp(e->kind, "try"))
-        fprintf(stderr, "round %u: %s, %s; expected %.2fx", e->round, e->move,
-                e->words, e->expected);
+        fprintf(stderr, "round %u: %s, %s, on %s%s; expected %.2fx", e->round,
+                e->move, e->words, *e->on ? "top of " : "the original", e->on,
+                e->expected);
     else
         fprintf(stderr, "%s", e->kind);
     if (e->lo > 0) {
@@ -57,9 +58,12 @@ static json_t *move_json(const struct ws_forge_move *m)
     cli_put(j, "what", cli_text(m->words));
     cli_put(j, "refused", cli_text(m->refused));
     cli_put(j, "trust", cli_text(m->trust));
+    cli_put(j, "rounds", json_boolean(m->rounds));
+    cli_put(j, "gates", cli_text(m->gates));
     cli_put(j, "gain", cli_real(m->gain));
     if (!m->end)
         return j;
+    cli_put(j, "on", cli_text(m->on));
     cli_put(j, "end", cli_text(m->end));
     cli_put(j, "why", cli_text(m->why));
     cli_put(j, "bound", cli_text(m->bound));
@@ -78,11 +82,13 @@ static json_t *row_json(const struct ws_forge_row *r)
     json_t *j = json_object();
 
     cli_put(j, "workload", cli_text(r->workload));
+    cli_put(j, "name", cli_text(r->name));
     cli_put(j, "original_ns", cli_real(r->original_ns));
     cli_put(j, "best_ns", cli_real(r->best_ns));
     cli_put(j, "speedup", cli_real(r->speedup));
     cli_put(j, "lo", cli_real(r->lo));
     cli_put(j, "hi", cli_real(r->hi));
+    cli_put(j, "unchanged", json_boolean(r->unchanged));
     return j;
 }
 
@@ -133,9 +139,12 @@ static void print_moves(const struct ws_forge_result *r)
         if (m->refused)
             printf("%-18s not done: %s\n", "", m->refused);
         else
-            printf("%-18s %.2fx is to be expected; needs %s%s%s\n", "", m->gain,
-                   m->needs, m->trust ? "; left to the verdict: " : "",
-                   m->trust ? m->trust : "");
+            printf("%-18s %.2fx is to be expected; needs %s%s%s%s; must pass "
+                   "%s\n",
+                   "", m->gain, m->needs,
+                   m->trust ? "; left to the verdict: " : "",
+                   m->trust ? m->trust : "",
+                   m->rounds ? "; rounds otherwise" : "", m->gates);
     }
 }
 
@@ -152,8 +161,18 @@ static void print_parts(const struct ws_forge_result *r)
     }
 }
 
+static const char *name_of(const struct ws_forge_row *w)
+{
+    return *w->name ? w->name : w->workload;
+}
+
 static void print_result(const struct ws_forge_result *r)
 {
+    int width = 8;
+
+    for (size_t i = 0; i < r->nrow; i++)
+        if ((int)strlen(name_of(&r->row[i])) > width)
+            width = (int)strlen(name_of(&r->row[i]));
     printf("device %s\n", r->device);
     if (strcmp(r->verdict, "ok")) {
         printf("the original is not right: %s: %s\n", r->verdict,
@@ -163,8 +182,10 @@ static void print_result(const struct ws_forge_result *r)
     for (size_t i = 0; i < r->nrow; i++) {
         const struct ws_forge_row *w = &r->row[i];
 
-        printf("%-40s %10s", w->workload, cli_time(w->original_ns));
-        if (r->source) { /* else nothing was compared */
+        printf("%-*s %10s", width, name_of(w), cli_time(w->original_ns));
+        if (w->unchanged) {
+            printf("    unchanged: the original runs here");
+        } else if (r->source) { /* else nothing was compared */
             printf(" -> %10s  ", cli_time(w->best_ns));
             print_range(stdout, w->speedup, w->lo, w->hi);
         }

@@ -21,6 +21,7 @@ static json_t *to_json(const struct ws_init_result *r)
     cli_put(j, "op_file", cli_text(r->op_path));
     cli_put(j, "tests_file", cli_text(r->tests_path));
     cli_put(j, "reference_file", cli_text(r->reference_path));
+    cli_put(j, "source_file", cli_text(r->source_path));
     cli_put(j, "dialect", cli_text(r->dialect));
     cli_put(j, "read_by", cli_text(r->read_by));
     cli_put(j, "found", texts(r->found, r->nfound));
@@ -58,6 +59,8 @@ static void print(const struct ws_init_result *r)
         printf("%s %s", r->reference_path ? "," : " and", r->op_path);
     if (r->reference_path)
         printf(" and %s with its source", r->reference_path);
+    if (r->source_path)
+        printf(", and %s without the code for the host", r->source_path);
     printf("\n");
     if (r->nguess)
         printf("%zu guess%s to look at:\n", r->nguess,

@@ -735,12 +735,15 @@ struct ws_forge_event {
                          "prepares", "back", "end" */
     unsigned round;
     const char *move, *words; /* the transformation; what it does, where */
-    const char *config;       /* what is measured; or NULL */
+    const char *on;     /* "try": the moves that its kernel is made of, "a,
+                           b"; "": the original */
+    const char *config; /* what is measured; or NULL */
     const char *verdict, *why;
     const char *bound, *finding; /* of a diagnosis, in words; or NULL */
     double expected;             /* factor; 0: not known */
     double ratio, lo, hi;        /* of this candidate over the best; 0: none */
-    double gap;     /* of the best, time over the floor; 0: not known */
+    double gap;     /* of the best, time over the floor, geometric over the
+                       workloads; 0: not known */
     double speedup; /* of the best over the original so far */
     uint64_t trials, elapsed_ns;
 };
@@ -784,16 +787,21 @@ struct ws_forge_move {
     const char *trust;   /* what only the verdict can tell; NULL: nothing */
     const char *needs;   /* what must hold for the transformation */
     double gain;         /* factor to be expected, knowing nothing */
+    int rounds;          /* 1: results may differ in rounding */
+    const char *gates;   /* that its kernel must pass to be kept: "values,
+                            shapes" */
     /* When it was tried: how it ended ("kept"...), else NULL. */
     const char *end, *why, *bound, *config;
+    const char *on; /* as of an event */
     double expected, ratio, lo, hi;
     uint64_t trial; /* the evidence in the store; 0: none */
     int part;       /* 1: of what the result is made of */
 };
 
 struct ws_forge_row {
-    const char *workload;
+    const char *workload, *name; /* its axes; its name */
     double original_ns, best_ns, speedup, lo, hi;
+    int unchanged; /* 1: a guard leaves it to the original: 1 1 1 */
 };
 
 struct ws_forge_result {
@@ -807,7 +815,7 @@ struct ws_forge_result {
     size_t nmove;
     double speedup, lo, hi; /* geometric, over the workloads; 1 1 1: nothing
                                was better */
-    double gap_before, gap_after;             /* 0: not known */
+    double gap_before, gap_after;             /* as gap of an event */
     const char *source, *kernel_file, *patch; /* texts; NULL: the original
                                                  stays; patch "": its source
                                                  does */
@@ -1153,6 +1161,8 @@ struct ws_init_result {
     size_t nblank;
     void *priv;
     const char *reference_path; /* written, with its source; NULL: none */
+    const char *source_path;    /* written: the source without its code for the
+                                   host; NULL: it has none */
     const char *const
         *guess; /* lines that are guesses, as "file:line: words" */
     size_t nguess;

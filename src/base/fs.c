@@ -544,6 +544,55 @@ int ws__path_inside(struct ws_ctx *ctx, const char *dir, const char *path,
     return *out ? 0 : WS_ENOMEM;
 }
 
+/* How much of two canonical folders is the same, in whole names. */
+static size_t common_path(const char *a, const char *b)
+{
+    size_t same = 0;
+
+    for (size_t i = 0;; i++) {
+        if ((!a[i] || a[i] == '/') && (!b[i] || b[i] == '/'))
+            same = i;
+        if (!a[i] || a[i] != b[i])
+            return same;
+    }
+}
+
+int ws__path_relative(struct ws_ctx *ctx, const char *dir, const char *path,
+                      char **out)
+{
+    char from[PATH_MAX], to[PATH_MAX], *folder = ws__path_dir(ctx, path);
+    struct ws__buf b;
+    size_t same;
+    int rc = 0;
+
+    if (!folder)
+        return WS_ENOMEM;
+    if (!realpath(dir, from))
+        rc = ws__fs_fail(ctx, errno, "find folder", dir);
+    else if (!realpath(folder, to))
+        rc = ws__fs_fail(ctx, errno, "find folder", folder);
+    ws__free(ctx, folder);
+    WS_TRY(rc);
+    if (!from[1]) /* "/" */
+        *from = '\0';
+    if (!to[1])
+        *to = '\0';
+    same = common_path(from, to);
+    ws__buf_init(&b, ctx, 4 * PATH_MAX);
+    ws__buf_puts(&b, from[same] ? "" : "./");
+    for (const char *p = from + same; *p; p++)
+        ws__buf_puts(&b, *p == '/' ? "../" : "");
+    if (to[same])
+        ws__buf_printf(&b, "%s/", to + same + 1);
+    ws__buf_puts(&b, ws__path_base(path));
+    if (b.failed) {
+        ws__buf_free(&b);
+        return WS_ENOMEM;
+    }
+    *out = ws__buf_take(&b);
+    return 0;
+}
+
 /* --- programs of others ---------------------------------------------------
  */
 

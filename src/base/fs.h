@@ -77,5 +77,9 @@ const char *ws__path_base(const char *path);              /* inside path */
  * ("outside of") or WS_ENOENT. */
 int ws__path_inside(struct ws_ctx *ctx, const char *dir, const char *path,
                     char **out);
+/* What names the file `path` from within `dir`, both of which exist:
+ * "./f", "./sub/f", "../f". */
+int ws__path_relative(struct ws_ctx *ctx, const char *dir, const char *path,
+                      char **out);
 
 #endif

@@ -475,6 +475,43 @@ static void test_inside(void **state)
     ws_ctx_free(ctx);
 }
 
+static void relative_is(struct ws_ctx *ctx, const char *from, const char *path,
+                        const char *want)
+{
+    char sub[256], *s;
+
+    snprintf(sub, sizeof(sub), "%s", in_dir(from));
+    assert_int_equal(ws__path_relative(ctx, sub, in_dir(path), &s), 0);
+    assert_string_equal(s, want);
+    ws__free(ctx, s);
+}
+
+static void test_relative(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    char sub[256], *s = NULL;
+    (void)state;
+
+    snprintf(sub, sizeof(sub), "%s", in_dir("r/ab/c"));
+    assert_int_equal(ws__fs_mkdirs(ctx, sub), 0);
+    snprintf(sub, sizeof(sub), "%s", in_dir("r/a"));
+    assert_int_equal(ws__fs_mkdirs(ctx, sub), 0);
+    relative_is(ctx, "r", "r/f", "./f");
+    relative_is(ctx, "r", "r/ab/c/f", "./ab/c/f");
+    relative_is(ctx, "r/ab/c", "r/f", "../../f");
+    relative_is(ctx, "r/ab/../ab", "r/a/f", "../a/f"); /* no whole name */
+    relative_is(ctx, "r/a", "r/ab/f", "../ab/f");
+    assert_int_equal(ws__path_relative(ctx, "/", "/etc/f", &s), 0);
+    assert_string_equal(s, "./etc/f");
+    ws__free(ctx, s);
+    assert_int_equal(ws__path_relative(ctx, "/etc", "/f", &s), 0);
+    assert_string_equal(s, "../f");
+    ws__free(ctx, s);
+    assert_int_equal(ws__path_relative(ctx, in_dir("r/no"), "/f", &s),
+                     WS_ENOENT);
+    ws_ctx_free(ctx);
+}
+
 static int torture_body(struct ws_ctx *ctx, void *user)
 {
     char *s = NULL, *file, *d = NULL;
@@ -525,6 +562,7 @@ int main(void)
         T(test_mkdirs),
         T(test_paths),
         T(test_inside),
+        T(test_relative),
         T(test_torture),
     };
 

@@ -44,6 +44,7 @@ struct ws__fact {
     bool positive;       /* what is not positive has no result */
     bool small;          /* AXIS: a step or a divisor, no length */
     bool is_block_count; /* AXIS: of the launch alone */
+    bool read_whole, written_whole; /* every element, in every run */
 };
 
 /* A name that the source uses and nobody defines. */

@@ -28,6 +28,19 @@ struct forging {
 
 /* --- progress ------------------------------------------------------------- */
 
+/* The moves that a step's kernel is made of, the first one first: "a, b"; empty
+ * for the original. */
+static void put_made_of(const struct ws__forge_outcome *o, int32_t step,
+                        struct ws__buf *b)
+{
+    if (step < 0) {
+        ws__buf_puts(b, "");
+        return;
+    }
+    put_made_of(o, o->step[step].before, b);
+    ws__buf_printf(b, "%s%s", b->len ? ", " : "", o->step[step].move.name);
+}
+
 static void on_event(void *user, const struct ws__forge_event *e)
 {
     struct forging *s = user;
@@ -42,12 +55,17 @@ static void on_event(void *user, const struct ws__forge_event *e)
                                .speedup = e->speedup,
                                .trials = e->trials,
                                .elapsed_ns = e->elapsed_ns};
-    struct ws__buf b;
+    struct ws__buf b, on;
 
     ws__buf_init(&b, s->ctx, 1 << 16);
+    ws__buf_init(&on, s->ctx, 1 << 16);
     if (e->move) {
         o.move = e->move->name;
         o.words = e->move->words;
+    }
+    if (e->kind == WS__FORGE_TRY) {
+        put_made_of(&s->outcome, e->on, &on);
+        o.on = on.data;
     }
     if (e->config) {
         ws__config_print(&b, &s->spec->s->kernel[e->kernel], e->config);
@@ -62,6 +80,7 @@ static void on_event(void *user, const struct ws__forge_event *e)
     }
     s->o.progress(s->o.user, &o);
     ws__buf_free(&b);
+    ws__buf_free(&on);
 }
 
 /* --- opening -------------------------------------------------------------- */
@@ -292,6 +311,29 @@ static bool is_part(const struct ws__forge_outcome *o, size_t step)
     return false;
 }
 
+/* The gates that the judge must add before such a kernel is kept. */
+static int put_wanted(struct forging *s, unsigned want, const char **out)
+{
+    static const struct {
+        unsigned want;
+        enum ws__gate gate;
+    } all[] = {{WS__WANT_PROOF, WS__GATE_VALUES},
+               {WS__WANT_PROOF, WS__GATE_SHAPES},
+               {WS__WANT_SANITIZER, WS__GATE_SANITIZER}};
+    char text[100] = "";
+
+    want |= WS__WANT_PROOF; /* of every kernel that is kept */
+    for (size_t i = 0; i < WS_COUNT(all); i++)
+        if (want & all[i].want) {
+            size_t at = strlen(text);
+
+            snprintf(text + at, sizeof(text) - at, "%s%s", at ? ", " : "",
+                     ws__gate_key(all[i].gate));
+        }
+    *out = keep(s, text);
+    return *out ? 0 : WS_ENOMEM;
+}
+
 static int put_move(struct forging *s, const struct ws__forge_move *m,
                     struct ws_forge_move *out)
 {
@@ -300,8 +342,21 @@ static int put_move(struct forging *s, const struct ws__forge_move *m,
                                   .refused = keep(s, m->refused),
                                   .trust = keep(s, m->trust),
                                   .needs = keep(s, m->needs ? m->needs : ""),
+                                  .rounds = m->rounding,
                                   .gain = m->gain};
+    WS_TRY(put_wanted(s, m->want, &out->gates));
     return out->name && out->words && out->needs ? 0 : WS_ENOMEM;
+}
+
+static int put_on(struct forging *s, int32_t step, const char **out)
+{
+    struct ws__buf b;
+
+    ws__buf_init(&b, s->ctx, 1 << 16);
+    put_made_of(&s->outcome, step, &b);
+    *out = b.failed || !b.data ? NULL : keep(s, b.data);
+    ws__buf_free(&b);
+    return *out ? 0 : WS_ENOMEM;
 }
 
 static int put_step(struct forging *s, size_t i, struct ws_forge_move *out)
@@ -319,7 +374,19 @@ static int put_step(struct forging *s, size_t i, struct ws_forge_move *out)
     out->hi = x->ratio.hi;
     out->trial = x->trial[1] ? x->trial[1] : x->trial[0];
     out->part = is_part(o, i);
+    WS_TRY(put_on(s, x->before, &out->on));
     return x->kernel ? config_text(s, x->kernel, &x->config, &out->config) : 0;
+}
+
+static int workload_text(struct forging *s, size_t w, const char **out)
+{
+    struct ws__buf b;
+
+    ws__buf_init(&b, s->ctx, 1 << 16);
+    ws__workload_print(&b, s->spec->s->op, &s->spec->s->workload[w]);
+    *out = b.failed || !b.data ? NULL : keep(s, b.data);
+    ws__buf_free(&b);
+    return *out ? 0 : WS_ENOMEM;
 }
 
 static int put_rows(struct forging *s, struct ws_forge_result *r)
@@ -332,14 +399,10 @@ static int put_rows(struct forging *s, struct ws_forge_result *r)
         return WS_ENOMEM;
     for (size_t w = 0; w < p->nworkload; w++) {
         const struct ws__forge_row *x = &s->outcome.row[w];
-        struct ws__buf b;
 
-        ws__buf_init(&b, s->ctx, 1 << 16);
-        if (ws__workload_print(&b, p->op, &p->workload[w]) >= 0)
-            row[w].workload = keep(s, b.data);
-        ws__buf_free(&b);
-        if (!row[w].workload)
-            return WS_ENOMEM;
+        WS_TRY(workload_text(s, w, &row[w].workload));
+        row[w].name = p->workload[w].name ? p->workload[w].name : "";
+        row[w].unchanged = x->same;
         row[w].original_ns = x->original_ns;
         row[w].best_ns = x->best_ns;
         row[w].speedup = x->speedup.value;
@@ -351,28 +414,61 @@ static int put_rows(struct forging *s, struct ws_forge_result *r)
     return 0;
 }
 
-/* What names the op wherever the kernel file lies: nothing if it is a shipped
- * one, else its path. *out is in the spec's arena. */
-static int op_path(struct forging *s, const char **out)
+/* Do two absolute paths have more in common than the root? */
+static bool share_folder(const char *a, const char *b)
 {
-    const struct ws__op *op = s->spec->s->op;
-    char *share, *real, *shipped;
+    size_t n = strcspn(a + 1, "/") + 1;
+
+    return a[n] == '/' && b[n] == '/' && !strncmp(a, b, n);
+}
+
+/* The name of a shipped op, by its folder; or NULL. */
+static int shipped_op(struct forging *s, const char *file, const char **out)
+{
+    char *share, *ops = NULL, *real = NULL;
     int rc;
 
     *out = NULL;
     WS_TRY(ws__share_dir(s->ctx, &share));
-    rc = ws__path_inside(s->ctx, op->dir, op->file, &real);
-    if (rc < 0) {
-        ws__free(s->ctx, share);
-        return rc;
+    ops = ws__path_join(s->ctx, share, "ops");
+    rc = !ops                  ? WS_ENOMEM
+         : !ws__fs_is_dir(ops) ? 0
+                               : ws__path_inside(s->ctx, ops, ops, &real);
+    if (real) {
+        size_t n = strlen(real);
+        const char *name = file + n + 1, *end = strchr(name, '/');
+
+        if (!strncmp(file, real, n) && file[n] == '/' && end &&
+            !strchr(end + 1, '/') &&
+            !(*out = ws__arena_strndup(&s->spec->arena, name,
+                                       (size_t)(end - name))))
+            rc = WS_ENOMEM;
     }
-    shipped = ws__path_join(s->ctx, share, "ops");
     ws__free(s->ctx, share);
-    if (!shipped)
-        rc = WS_ENOMEM;
-    else if (strncmp(real, shipped, strlen(shipped)))
-        rc = (*out = keep(s, real)) ? 0 : WS_ENOMEM;
-    ws__free(s->ctx, shipped);
+    ws__free(s->ctx, ops);
+    ws__free(s->ctx, real);
+    return rc < 0 ? rc : 0;
+}
+
+/* What names the op from the kernel file: a shipped one by its name, another by
+ * its path from the folder that is written, if one lies near the other. *out is
+ * in the spec's arena. */
+static int op_path(struct forging *s, const char **out)
+{
+    const struct ws__op *op = s->spec->s->op;
+    char *real, *out_dir = NULL, *near = NULL;
+    int rc;
+
+    WS_TRY(ws__path_inside(s->ctx, op->dir, op->file, &real));
+    rc = shipped_op(s, real, out);
+    if (rc >= 0 && !*out && s->o.out)
+        rc = ws__path_inside(s->ctx, s->o.out, s->o.out, &out_dir);
+    if (rc >= 0 && out_dir && share_folder(real, out_dir))
+        rc = ws__path_relative(s->ctx, out_dir, real, &near);
+    if (rc >= 0 && !*out)
+        rc = (*out = keep(s, near ? near : real)) ? 0 : WS_ENOMEM;
+    ws__free(s->ctx, near);
+    ws__free(s->ctx, out_dir);
     ws__free(s->ctx, real);
     return rc;
 }
@@ -442,8 +538,8 @@ static int put_why(struct forging *s, struct ws_forge_result *r)
     if (!o->why)
         return 0;
     ws__buf_init(&b, s->ctx, 1 << 16);
-    ws__workload_print(&b, s->spec->s->op, &s->spec->s->workload[o->workload]);
-    ws__buf_printf(&b, ": %s", o->why);
+    ws__buf_printf(&b, "%s: %s", s->spec->s->workload[o->workload].name,
+                   o->why);
     r->why = b.failed ? NULL : keep(s, b.data);
     ws__buf_free(&b);
     return r->why ? 0 : WS_ENOMEM;
@@ -503,7 +599,7 @@ static int moves_text(struct forging *s, const struct ws_forge_result *r,
     ws__buf_printf(&b, "# %s: %.3gx (%.3g to %.3g), %s\n", r->kernel,
                    r->speedup, r->lo, r->hi, r->end ? r->end : "");
     ws__buf_puts(&b, "# end, move, expected, measured (95 %), trial: what it "
-                     "does; why\n");
+                     "does, on which kernel; why\n");
     for (size_t i = 0; i < r->nmove; i++) {
         const struct ws_forge_move *m = &r->move[i];
 
@@ -514,8 +610,10 @@ static int moves_text(struct forging *s, const struct ws_forge_result *r,
                            m->hi);
         else if (m->ratio > 0)
             ws__buf_printf(&b, "about %.2fx  ", m->ratio);
-        ws__buf_printf(&b, "%llu: %s%s%s\n", (unsigned long long)m->trial,
-                       m->words, m->why ? "; " : "", m->why ? m->why : "");
+        ws__buf_printf(&b, "%llu: %s, on %s%s%s%s\n",
+                       (unsigned long long)m->trial, m->words,
+                       *m->on ? "top of " : "the original", m->on,
+                       m->why ? "; " : "", m->why ? m->why : "");
     }
     if (b.failed) {
         ws__buf_free(&b);

@@ -11,6 +11,16 @@
 
 #define WS__FORGE_KERNELS 512 /* that a run may make */
 
+/* What a kernel with a guard launches: where `when` holds, what `with` does,
+ * which is the kernel itself once a move changed that; else what `without`
+ * does, by its launches from `first` on. */
+struct ws__forge_guard {
+    const struct ws__expr *when; /* NULL: no guard, or a move changed it */
+    const struct ws__scope *scope;
+    uint32_t with, without;
+    size_t first;
+};
+
 struct ws__forge_source {
     const char *text; /* of its file; NULL: not read */
     bool parsed;
@@ -19,6 +29,7 @@ struct ws__forge_source {
     struct ws__site *site; /* of each move; in Triton: */
     struct ws__triton_places triton;
     size_t nmove;
+    struct ws__forge_guard guard;
 };
 
 struct ws__workshop {
@@ -70,6 +81,12 @@ int ws__workshop_guard(void *self, const struct ws__candidate *with,
                        const struct ws__candidate *without,
                        const struct ws__forge_row *row, uint32_t *out,
                        const char **words, char why[512]);
+/* As a forge's shop has it. */
+bool ws__workshop_same(void *self, const struct ws__candidate *a,
+                       const struct ws__candidate *b, uint32_t workload);
+/* A kernel that was made from another one by a move has its guard, unless the
+ * move changed what is launched where the condition does not hold. */
+void ws__workshop_inherit(struct ws__workshop *s, size_t from, size_t to);
 /* A condition on the shape that holds where a row wins and not where one
  * loses; NULL: none. In the arena. */
 const char *ws__guard_condition(struct ws__arena *a, const struct ws__op *op,
@@ -77,10 +94,11 @@ const char *ws__guard_condition(struct ws__arena *a, const struct ws__op *op,
                                 const struct ws__forge_row *row, size_t n);
 
 /* plan_forge_facts.c: what is known of the candidate of an ok trial on the
- * first workload, from the journal or from a profile made now. Facts follow
- * each other in a run that is continued as they did when it was begun. */
+ * first workload, and the floor of every workload (0: not known; ws__free),
+ * from the journal or from a profile made now. Facts follow each other in a run
+ * that is continued as they did when it was begun. */
 int ws__workshop_facts(struct ws__workshop *s, const struct ws__trial *t,
-                       double fact[WS__NFACT]);
+                       double fact[WS__NFACT], double **floor_ns);
 
 /* As ws__measure_opts.ready; of a workshop. */
 int ws__workshop_ready(void *self, const struct ws__kernel *k,

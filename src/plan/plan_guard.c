@@ -360,6 +360,130 @@ static bool agree(const struct ws__spec *p, const struct ws__candidate *with,
     return true;
 }
 
+/* --- what is launched ----------------------------------------------------- */
+
+static int set_guard(struct ws__workshop *s, uint32_t made, const char *when,
+                     uint32_t with, uint32_t without)
+{
+    const struct ws__kernel *k = &s->spec->s->kernel[made];
+    const struct ws__loc nowhere = {0};
+    struct ws__expr *e;
+
+    WS_TRY(ws__expr_compile(s->spec->ctx, &s->arena, when, &nowhere, &k->scope,
+                            WS__CONDITION, &e));
+    s->source[made].guard =
+        (struct ws__forge_guard){.when = e,
+                                 .scope = &k->scope,
+                                 .with = with,
+                                 .without = without,
+                                 .first = s->spec->s->kernel[with].nlaunch};
+    return 0;
+}
+
+static bool same_text(const struct ws__expr *a, const struct ws__expr *b)
+{
+    return a && b ? !strcmp(a->text, b->text) : a == b;
+}
+
+static bool same_launch(const struct ws__launch *a, const struct ws__launch *b)
+{
+    bool same = !strcmp(a->entry, b->entry) && a->narg == b->narg &&
+                same_text(a->when, b->when) && same_text(a->shared, b->shared);
+
+    for (int d = 0; d < 3; d++)
+        same = same && same_text(a->grid[d], b->grid[d]) &&
+               same_text(a->block[d], b->block[d]);
+    for (size_t i = 0; same && i < a->narg; i++)
+        same = a->arg[i].kind == b->arg[i].kind &&
+               a->arg[i].index == b->arg[i].index &&
+               same_text(a->arg[i].expr, b->arg[i].expr);
+    return same;
+}
+
+void ws__workshop_inherit(struct ws__workshop *s, size_t from, size_t to)
+{
+    const struct ws__forge_guard *g = &s->source[from].guard;
+    const struct ws__kernel *a = &s->spec->s->kernel[from],
+                            *b = &s->spec->s->kernel[to];
+    int32_t node;
+
+    if (!g->when || a->nlaunch != b->nlaunch ||
+        changed_helper(s, (uint32_t)to, (uint32_t)from))
+        return;
+    for (size_t i = g->first; i < a->nlaunch; i++) {
+        const char *entry = a->launch[i].entry, *old, *new;
+
+        if (!same_launch(&a->launch[i], &b->launch[i]))
+            return;
+        old = function(s, &s->source[from].ast, entry, &node);
+        new = function(s, &s->source[to].ast, entry, &node);
+        if (!old || !new || strcmp(old, new) != 0)
+            return;
+    }
+    s->source[to].guard = *g;
+    s->source[to].guard.with = (uint32_t)to;
+    return;
+}
+
+/* The kernel whose launches a kernel's are on a workload. */
+static uint32_t launched(const struct ws__workshop *s, uint32_t kernel,
+                         const struct ws__workload *w)
+{
+    const struct ws__op *op = s->spec->s->op;
+    union wsrt_value vars[WS__MAX_SLOTS];
+
+    for (;;) {
+        const struct ws__forge_guard *g = &s->source[kernel].guard;
+        uint32_t next;
+
+        if (!g->when)
+            return kernel;
+        memset(vars, 0, sizeof(vars));
+        for (size_t a = 0; a < op->naxis; a++) {
+            int slot = ws__scope_find(g->scope, op->axis[a].name);
+
+            if (slot >= 0)
+                vars[slot].i = w->axis[a];
+        }
+        next = ws__expr_test(g->when, vars) == 1 ? g->with : g->without;
+        if (next == kernel)
+            return kernel;
+        kernel = next;
+    }
+}
+
+static const struct ws__value *value_of(const struct ws__kernel *k,
+                                        const struct ws__config *c,
+                                        const char *name)
+{
+    for (size_t i = 0; i < k->nparam && i < c->n; i++)
+        if (!strcmp(k->param[i].name, name))
+            return &k->param[i].value[c->at[i]];
+    return NULL;
+}
+
+bool ws__workshop_same(void *self, const struct ws__candidate *a,
+                       const struct ws__candidate *b, uint32_t workload)
+{
+    struct ws__workshop *s = self;
+    const struct ws__spec *p = s->spec->s;
+    const struct ws__workload *w = &p->workload[workload];
+    uint32_t kernel = launched(s, a->kernel, w);
+    const struct ws__kernel *k = &p->kernel[kernel];
+
+    if (launched(s, b->kernel, w) != kernel)
+        return false;
+    for (size_t i = 0; i < k->nparam; i++) {
+        const struct ws__value *u, *v;
+
+        u = value_of(&p->kernel[a->kernel], &a->config, k->param[i].name);
+        v = value_of(&p->kernel[b->kernel], &b->config, k->param[i].name);
+        if (!u || !v || !ws__value_eq(u, v))
+            return false;
+    }
+    return true;
+}
+
 int ws__workshop_guard(void *self, const struct ws__candidate *with,
                        const struct ws__candidate *without,
                        const struct ws__forge_row *row, uint32_t *out,
@@ -394,5 +518,6 @@ int ws__workshop_guard(void *self, const struct ws__candidate *with,
     if (rc < 0)
         return ws__workshop_refused(s, with->kernel, rc, why);
     *out = (uint32_t)made;
+    WS_TRY(set_guard(s, *out, when, with->kernel, without->kernel));
     return 1;
 }

@@ -110,41 +110,13 @@ static int make_reference_paths(struct made *m)
                : WS_ENOMEM;
 }
 
-/* How a file in `dir` is named from there; NULL: no memory or no such file
- * (the error is set). Both are canonical paths in the end. */
+/* How a file is named from a folder; NULL: the error is set. */
 static const char *relative(struct made *m, const char *dir, const char *path)
 {
-    char *from = NULL, *to = NULL, *base = NULL;
-    struct ws__buf b;
-    size_t same = 0;
+    char *out;
 
-    base = ws__path_dir(m->in.ctx, path);
-    ws__buf_init(&b, m->in.ctx, 8192);
-    if (!base || ws__path_inside(m->in.ctx, dir, dir, &from) < 0 ||
-        ws__path_inside(m->in.ctx, base, base, &to) < 0)
-        goto done;
-    for (size_t i = 0; from[i] && from[i] == to[i]; i++)
-        if (from[i] == '/')
-            same = i;
-    /* One may lie in the other. */
-    if (!strncmp(from, to, strlen(to)) && from[strlen(to)] == '/')
-        same = strlen(to);
-    if (!strncmp(from, to, strlen(from)) &&
-        (to[strlen(from)] == '/' || !to[strlen(from)]))
-        same = strlen(from);
-    ws__buf_puts(&b, from[same] ? "" : "./");
-    for (const char *p = from + same; *p; p++)
-        if (*p == '/')
-            ws__buf_puts(&b, "../");
-    if (to[same])
-        ws__buf_printf(&b, "%s/", to + same + 1);
-    ws__buf_puts(&b, ws__path_base(path));
-done:
-    ws__free(m->in.ctx, base);
-    ws__free(m->in.ctx, from);
-    ws__free(m->in.ctx, to);
-    return b.failed || !b.data ? (ws__buf_free(&b), NULL)
-                               : keep(m, ws__buf_take(&b));
+    return ws__path_relative(m->in.ctx, dir, path, &out) < 0 ? NULL
+                                                             : keep(m, out);
 }
 
 /* A source must lie in the folder of its kernel file, or below. */
@@ -175,6 +147,70 @@ static int check_free(struct made *m, const char *path, bool force)
     ws__fail(m->in.ctx, WS_EINVAL, "'%s' exists already", path);
     return ws__hint(m->in.ctx, "name another with --out, or write over it "
                                "with --force");
+}
+
+/* A program: its kernels without the code around them, beside it. */
+static int place_device(struct made *m, const struct ws_init_opts *o)
+{
+    struct ws__arena *a = &m->in.arena;
+    const char *stem = stem_of(m, o->source), *base = ws__path_base(o->source);
+    const char *ref = ws__path_base(m->draft.source_file);
+
+    if (!m->in.host.device)
+        return 0;
+    if (!stem)
+        return WS_ENOMEM;
+    m->pub.source_path =
+        ws__arena_printf(a, "%.*s%s.device.cu", (int)(base - o->source),
+                         o->source, stem);
+    m->draft.source_file = ws__arena_printf(a, "%.*s%s.device.cu",
+                                            (int)(ref - m->draft.source_file),
+                                            m->draft.source_file, stem);
+    if (!m->pub.source_path || !m->draft.source_file)
+        return WS_ENOMEM;
+    WS_TRY(check_free(m, m->pub.source_path, o->force));
+    return ws__init_note(&m->in,
+                         "the code for the host (%zu functions): '%.200s' is "
+                         "the source without it, its lines have the same "
+                         "numbers",
+                         m->in.host.nfunction,
+                         ws__path_base(m->pub.source_path));
+}
+
+static int write_device(struct made *m)
+{
+    size_t n = m->in.host.device ? strlen(m->in.host.device) : 0;
+
+    if (!n)
+        return 0;
+    while (n > 1 && strchr(" \t\r\n", m->in.host.device[n - 1]) &&
+           strchr(" \t\r\n", m->in.host.device[n - 2]))
+        n--;
+    return ws__fs_write(m->in.ctx, m->pub.source_path, m->in.host.device, n);
+}
+
+/* What of it is for the host. */
+static int find_host(struct made *m, const char *path)
+{
+    struct ws__init *in = &m->in;
+    struct ws__host around;
+    const char *text;
+    char *raw;
+    size_t n;
+
+    if (in->source.dialect != WS__DIALECT_CUDA)
+        return 0;
+    WS_TRY(ws__fs_read(in->ctx, path, WS__DRAFT_SOURCE_MAX, &raw, &n));
+    text = ws__arena_strdup(&in->arena, raw);
+    ws__free(in->ctx, raw);
+    if (!text)
+        return WS_ENOMEM;
+    WS_TRY(ws__host_read(in->ctx, &in->arena, text, &in->host));
+    if (!in->host.device)
+        return 0;
+    WS_TRY(ws__host_read(in->ctx, &in->arena, in->source.text, &around));
+    in->source.text = around.device ? around.device : in->host.device;
+    return 0;
 }
 
 /* --- the op ------------------------------------------------------------- */
@@ -431,6 +467,7 @@ static int write_files(struct made *m)
     ws__buf_init(&op, m->in.ctx, WS__DRAFT_TEXT_MAX);
     WS_TRY_DONE(ws__draft_write(m->in.ctx, &m->draft, &kernel, &op));
     WS_TRY_DONE(report_blanks(m, kernel.data, op.data));
+    WS_TRY_DONE(write_device(m));
     if (m->pub.op_path)
         WS_TRY_DONE(ws__fs_write(m->in.ctx, m->pub.op_path, op.data, op.len));
     rc = ws__fs_write(m->in.ctx, m->pub.kernel_path, kernel.data, kernel.len);
@@ -490,6 +527,7 @@ static int write_all(struct made *m, struct ws__buf text[3])
     WS_TRY(report_blanks(m, text[0].data, text[1].data));
     WS_TRY(report_guesses(m, m->pub.kernel_path, text[0].data));
     WS_TRY(report_guesses(m, m->pub.op_path, text[1].data));
+    WS_TRY(write_device(m));
     WS_TRY(write_source(m));
     WS_TRY(ws__fs_write(m->in.ctx, m->pub.reference_path, text[2].data,
                         text[2].len));
@@ -534,8 +572,11 @@ static int read_source(struct made *m, const struct ws_init_opts *o)
 
     WS_TRY(ws__draft_read(in->ctx, &in->arena, o->source, in->ctx->share_dir,
                           &in->source));
+    WS_TRY(find_host(m, o->source));
     WS_TRY(ws__signature_read(in->ctx, &in->arena, in->source.text,
                               "ws_dialect.h", &in->sig));
+    if (in->host.device && !strstr(in->host.device, "#include \""))
+        in->source.note = NULL; /* what was not found is for the host */
     if (in->source.note && in->sig.nnote < WS_COUNT(in->sig.note))
         in->sig.note[in->sig.nnote++] = in->source.note;
     in->read_by = "its signatures alone";
@@ -557,6 +598,7 @@ static int make(struct made *m, const struct ws_init_opts *o)
     WS_TRY(load_op(m, o->op));
     WS_TRY(read_source(m, o));
     WS_TRY(place_source(m, o));
+    WS_TRY(place_device(m, o));
     WS_TRY(choose_entries(m, o));
     if (m->in.parsed)
         WS_TRY(

@@ -6,6 +6,7 @@
 #include "device/device.h"
 #include "plan/plan.h"
 #include "spec/draft.h"
+#include "spec/host.h"
 #include "xform/ast.h"
 
 #define WS__INIT_NAMES WS__FACT_NAMES
@@ -17,6 +18,7 @@ struct ws__init {
     struct ws__signature sig;
     const struct ws__op *op; /* NULL: new */
     const char *read_by;
+    struct ws__host host; /* device NULL: the source is of the device alone */
     /* What libclang made of it. */
     const char *raw; /* the text without what it includes */
     bool parsed;     /* there is a tree */

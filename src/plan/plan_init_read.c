@@ -112,10 +112,9 @@ static bool is_no_c(const char *words)
 /* Words behind clang's, where code for the host is what it stumbled on. */
 static const char *about_host(const struct ws__init *in)
 {
-    return in->raw && (strstr(in->raw, "<<<") || strstr(in->raw, "cudaMalloc"))
-               ? "; code for the host is not read: put the kernels into a file "
-                 "of their own"
-               : "";
+    return in->host.why ? "; code for the host could not be told from that for "
+                          "the device: put the kernels into a file of their own"
+                        : "";
 }
 
 /* What stands in the way of libclang: 0 and a note, or the error. */
@@ -195,8 +194,10 @@ int ws__init_parse(struct ws__init *in, const char *path)
 
     if (in->source.dialect == WS__DIALECT_PORTABLE)
         return 0;
-    rc = ws__fs_read(in->ctx, path, WS__DRAFT_SOURCE_MAX, &raw, &n);
-    if (rc >= 0 && !(in->raw = ws__arena_strdup(&in->arena, raw)))
+    in->raw = in->host.device;
+    rc = in->raw ? 0
+                 : ws__fs_read(in->ctx, path, WS__DRAFT_SOURCE_MAX, &raw, &n);
+    if (rc >= 0 && !in->raw && !(in->raw = ws__arena_strdup(&in->arena, raw)))
         rc = WS_ENOMEM;
     if (rc >= 0)
         rc = headers_of(in, &headers);
@@ -285,6 +286,128 @@ static int widen(struct ws__init *in, const char *path)
     return 0;
 }
 
+/* --- launches of the host's -------------------------------------------------
+ */
+
+static const struct ws__host_launch *launch_of(const struct ws__init *in,
+                                               const char *kernel)
+{
+    for (size_t i = 0; in->host.device && i < in->host.nlaunch; i++)
+        if (!strcmp(in->host.launch[i].kernel, kernel))
+            return &in->host.launch[i];
+    return NULL;
+}
+
+/* The threads of a block, where the host says so in numbers. */
+static int host_block(struct ws__init *in, const char *kernel, int64_t block[3])
+{
+    const struct ws__host_launch *l = launch_of(in, kernel);
+    struct ws__host_value v[3];
+    const char *why;
+    int rc;
+
+    if (!l || block[0])
+        return 0;
+    rc = ws__host_sizes(in->ctx, &in->arena, &in->host, l, l->config[1], v,
+                        &why);
+    if (rc < 0)
+        return rc;
+    for (int d = 0; rc > 0 && d < 3; d++)
+        if (!v[d].is_number || v[d].value < 1 || v[d].value > 1024)
+            rc = 0;
+    for (int d = 0; rc > 0 && d < 3; d++)
+        block[d] = v[d].value;
+    return 0;
+}
+
+/* In the names of the op: $N is what the kernel gets as argument N. NULL: that
+ * is no size. */
+static const char *in_facts(struct ws__init *in,
+                            const struct ws__fact_launch *f, const char *text)
+{
+    struct ws__buf b;
+    const char *out = NULL;
+    bool known = true;
+
+    ws__buf_init(&b, in->ctx, 8192);
+    for (const char *p = text; *p && known; p++) {
+        char *end;
+        size_t at;
+
+        if (*p != '$') {
+            ws__buf_add(&b, p, 1);
+            continue;
+        }
+        at = strtoul(p + 1, &end, 10);
+        known =
+            at < f->narg && in->facts->fact[f->arg[at]].role == WS__FACT_AXIS;
+        if (known)
+            ws__buf_puts(&b, in->facts->fact[f->arg[at]].name);
+        p = end - 1;
+    }
+    if (known && !b.failed && b.data)
+        out = ws__arena_strdup(&in->arena, b.data);
+    ws__buf_free(&b);
+    return out;
+}
+
+/* 1: the sizes as the host gives them; 0: they are not understood, with a
+ * note. */
+static int host_sizes(struct ws__init *in, const struct ws__fact_launch *f,
+                      const struct ws__host_launch *l, int which,
+                      const char *out[3])
+{
+    struct ws__host_value v[3];
+    const char *why;
+    int rc = ws__host_sizes(in->ctx, &in->arena, &in->host, l, l->config[which],
+                            v, &why);
+
+    for (int d = 0; rc > 0 && d < 3; d++) {
+        out[d] = in_facts(in, f, v[d].text);
+        if (!out[d]) {
+            why = "it is made of an argument that is no size";
+            rc = 0;
+        }
+    }
+    if (rc)
+        return rc;
+    return ws__init_note(in,
+                         "%s of '%.60s' as the host launches it (line %u): "
+                         "%.200s",
+                         which ? "the block" : "the grid", l->kernel,
+                         (unsigned)l->line, why);
+}
+
+/* Grid and block as the host has them, where both are understood: one alone
+ * would not fit what was found for the other. from_host: the block was found by
+ * the host's. */
+static int take_launch(struct ws__init *in, struct ws__fact_launch *f,
+                       bool from_host)
+{
+    const struct ws__host_launch *l = launch_of(in, f->entry);
+    const char *grid[3], *block[3], *note;
+    int rc;
+
+    if (!l)
+        return 0;
+    note = ws__arena_printf(&in->arena, "as the host launches it (line %u)",
+                            (unsigned)l->line);
+    if (!note)
+        return WS_ENOMEM;
+    rc = host_sizes(in, f, l, 1, block);
+    if (rc > 0 && from_host)
+        f->block_note = note;
+    if (rc > 0)
+        rc = host_sizes(in, f, l, 0, grid);
+    if (rc <= 0)
+        return rc;
+    memcpy(f->grid, grid, sizeof(grid));
+    memcpy(f->block, block, sizeof(block));
+    f->ngrid = f->nblock = 3;
+    f->grid_note = f->block_note = note;
+    return 0;
+}
+
 int ws__init_infer(struct ws__init *in, const char *path, const size_t *entry,
                    size_t nentry)
 {
@@ -314,6 +437,7 @@ int ws__init_infer(struct ws__init *in, const char *path, const size_t *entry,
         if (func[i] < 0)
             return ws__init_note(in, "the function '%.80s'", e->name);
         memcpy(block[i], e->block, sizeof(block[i]));
+        WS_TRY(host_block(in, e->name, block[i]));
         bounds[i] = e->bounds ? strtol(e->bounds, NULL, 10) : 0;
         if (bounds[i] < 0 || bounds[i] > 1024)
             bounds[i] = 0;
@@ -329,6 +453,9 @@ int ws__init_infer(struct ws__init *in, const char *path, const size_t *entry,
         return 0;
     }
     in->facts = facts;
+    for (size_t i = 0; i < facts->nlaunch; i++)
+        WS_TRY(take_launch(in, &facts->launch[i],
+                           !in->sig.entry[entry[i]].block[0] && block[i][0]));
     for (size_t i = 0; i < facts->nnote; i++)
         WS_TRY(ws__init_note(in, "%s", facts->note[i]));
     return widen(in, path);

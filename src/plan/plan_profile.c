@@ -194,21 +194,22 @@ static int make_plan(struct ws__profiling *p)
  */
 
 /* The inputs that were timed are made again, from the seed of the trial. */
-static int count_bytes(struct ws__profiling *p)
+static int count_bytes(struct ws__profiling *p, const struct ws__instance *in,
+                       double *bytes)
 {
     struct ws_ctx *ctx = p->spec->ctx;
     struct ws__reference *r = NULL;
     struct ws__problem *problem = NULL;
     int rc;
 
-    p->bytes = p->in.bytes;
-    if (!ws__op_picks_rows(p->in.op))
+    *bytes = in->bytes;
+    if (!ws__op_picks_rows(in->op))
         return 0;
-    if (!p->in.op->trusted.kernel) /* which has no inputs of its own */
-        WS_TRY_DONE(ws__reference_open(ctx, p->in.op, 0, 0, &r));
-    WS_TRY_DONE(ws__problem_new(ctx, &p->in, &problem));
+    if (!in->op->trusted.kernel) /* which has no inputs of its own */
+        WS_TRY_DONE(ws__reference_open(ctx, in->op, 0, 0, &r));
+    WS_TRY_DONE(ws__problem_new(ctx, in, &problem));
     WS_TRY_DONE(ws__problem_fill(problem, r, p->t.input_seed, 0));
-    WS_TRY_DONE(ws__problem_bytes(problem, &p->bytes));
+    WS_TRY_DONE(ws__problem_bytes(problem, bytes));
 done:
     ws__problem_free(problem);
     ws__reference_close(r);
@@ -222,9 +223,23 @@ static int make_floor(struct ws__profiling *p)
     WS_TRY(ws__plan_roof(p->spec->ctx, &p->device->id, &p->roof, why));
     if (why[0])
         ws__log(p->spec->ctx, WS_LOG_INFO, "%s", why);
-    WS_TRY(count_bytes(p));
+    WS_TRY(count_bytes(p, &p->in, &p->bytes));
     ws__floor_make(&p->in, p->bytes, &p->roof, p->t.cache, p->plan.nlaunch,
                    &p->floor);
+    return 0;
+}
+
+int ws__profile_floor(struct ws__profiling *p, const struct ws__workload *w,
+                      double *ns)
+{
+    struct ws__instance in;
+    struct ws__floor floor;
+    double bytes;
+
+    WS_TRY(ws__instance_make(p->spec->ctx, p->in.op, w, &in));
+    WS_TRY(count_bytes(p, &in, &bytes));
+    ws__floor_make(&in, bytes, &p->roof, p->t.cache, p->plan.nlaunch, &floor);
+    *ns = floor.ns;
     return 0;
 }
 

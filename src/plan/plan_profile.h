@@ -55,6 +55,10 @@ int ws__profile_image(struct ws__profiling *p);
 /* What is known of a trial that is ok and timed: spec, o, m, device, c, w[0]
  * (the session's workload 0), in and t are there. */
 int ws__profile_right(struct ws__profiling *p);
+/* The floor of another workload, 0 if nothing is known; ws__profile_right was
+ * there before. */
+int ws__profile_floor(struct ws__profiling *p, const struct ws__workload *w,
+                      double *ns);
 void ws__profile_facts(const struct ws__profiling *p, double fact[WS__NFACT]);
 /* Facts, diagnosis and all else as the public header has them. */
 int ws__profile_public(const struct ws__profiling *p, struct ws_profile *out);

@@ -4,7 +4,9 @@
  * For each combination of types among the workloads one model, in which every
  * kernel has constants of its own, fitted on its ok trials. Candidates of the
  * pack are the configs that were right wherever they were tried, and the
- * defaults that fit the device. What the process knows is asked on the
+ * defaults that fit the device. Where a config's time on a workload was
+ * confirmed, that counts and its screening does not: the best of many short
+ * looks is a lucky one. What the process knows is asked on the
  * workloads and between them, for a pack is used on other shapes than those
  * that were timed.
  *
@@ -29,6 +31,7 @@
 struct timing {
     uint32_t workload, mhz;
     double ns;
+    bool confirmed;
 };
 
 /* A config of a kernel, and what is known of it. */
@@ -70,7 +73,32 @@ static int subject_of(struct waves *w, const struct ws__candidate *c,
     return 0;
 }
 
-static int note(struct waves *w, const struct ws__trial *t)
+/* A confirmed time takes the place of a screening, and none comes behind it. */
+static int note_time(struct waves *w, struct subject *s, const struct timing *x)
+{
+    size_t kept = 0;
+    bool known = false;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const struct timing *old = &s->timing[i];
+        bool other =
+            old->workload == x->workload && old->confirmed != x->confirmed;
+
+        if (other && known && x->confirmed)
+            continue;
+        s->timing[kept++] = other && x->confirmed ? *x : *old;
+        known = known || other;
+    }
+    s->n = kept;
+    if (known)
+        return 0;
+    WS_TRY(ws__grow(w->spec->ctx, (void **)&s->timing, &s->cap, s->n,
+                    sizeof(*s->timing)));
+    s->timing[s->n++] = *x;
+    return 0;
+}
+
+static int note(struct waves *w, const struct ws__trial *t, bool confirmed)
 {
     double ns = ws__trial_score(w->spec->ctx, t);
     struct subject *s;
@@ -82,22 +110,20 @@ static int note(struct waves *w, const struct ws__trial *t)
                 t->verdict == WS__V_CRASH || t->verdict == WS__V_HANG;
     if (t->verdict != WS__V_OK || !isfinite(ns) || !(ns > 0))
         return 0;
-    WS_TRY(ws__grow(w->spec->ctx, (void **)&s->timing, &s->cap, s->n,
-                    sizeof(*s->timing)));
-    s->timing[s->n++] = (struct timing){t->workload, t->mhz, ns};
-    w->best[t->workload] = fmin(w->best[t->workload], ns);
-    return 0;
+    return note_time(w, s,
+                     &(struct timing){t->workload, t->mhz, ns, confirmed});
 }
 
-/* Times of pairs are relative to one another and take no part. */
 static int on_answer(void *user, const struct ws__question *q,
                      const struct ws__trial *t, size_t n)
 {
     struct waves *w = user;
+    int rc = 0;
 
-    return n == 1 && !q->pair && t->workload < w->spec->s->nworkload
-               ? note(w, t)
-               : 0;
+    for (size_t i = 0; i < n && rc >= 0; i++)
+        if (t[i].workload < w->spec->s->nworkload)
+            rc = note(w, &t[i], q->effort == WS__CONFIRM);
+    return rc;
 }
 
 static int find_defaults(struct waves *w, const struct ws__pack_content *p)
@@ -114,6 +140,12 @@ static int find_defaults(struct waves *w, const struct ws__pack_content *p)
         WS_TRY(subject_of(w, &c, &s));
         s->dflt = true;
     }
+    for (size_t i = 0; i < w->n; i++)
+        for (size_t j = 0; j < w->subject[i].n; j++) {
+            const struct timing *t = &w->subject[i].timing[j];
+
+            w->best[t->workload] = fmin(w->best[t->workload], t->ns);
+        }
     for (size_t i = 0; i < w->n; i++)
         for (size_t j = 0; j < w->subject[i].n; j++) {
             const struct timing *t = &w->subject[i].timing[j];

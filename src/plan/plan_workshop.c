@@ -6,6 +6,8 @@
 #include "base/spawn.h"
 #include "plan/plan_forge.h"
 
+#include <math.h>
+
 #include "base/banned.h"
 
 #define MAX_SOURCE ((size_t)8 << 20)
@@ -285,13 +287,18 @@ static int make(void *self, uint32_t kernel, const struct ws__forge_move *m,
     size_t made = 0;
     int rc;
 
-    if (m->site == FROM_MODEL)
-        return ws__workshop_ask(s, kernel, out, why);
+    if (m->site == FROM_MODEL) {
+        rc = ws__workshop_ask(s, kernel, out, why);
+        if (rc > 0)
+            ws__workshop_inherit(s, kernel, *out);
+        return rc;
+    }
     rc = k->dialect == WS__DIALECT_TRITON ? rewrite_triton(s, kernel, m, &made)
                                           : rewrite(s, kernel, m, &made);
     if (rc < 0)
         return ws__workshop_refused(s, kernel, rc, why);
     *out = (uint32_t)made;
+    ws__workshop_inherit(s, kernel, made);
     return 1;
 }
 
@@ -349,17 +356,34 @@ static void hear(void *self, const struct ws__forge_step *x)
     ws__workshop_hear(self, x);
 }
 
+/* Over the workloads whose floor is known. */
+static double gap_of(const struct ws__workshop *s,
+                     const struct ws__forge_row *row, const double *floor_ns)
+{
+    double sum = 0;
+    size_t n = 0;
+
+    for (size_t w = 0; w < s->spec->s->nworkload; w++)
+        if (floor_ns[w] > 0 && row[w].best_ns > 0) {
+            sum += log(row[w].best_ns / floor_ns[w]);
+            n++;
+        }
+    return n ? exp(sum / (double)n) : 0;
+}
+
 static int diagnose(void *self, const struct ws__trial *t,
-                    struct ws__diagnosis *out, double *gap)
+                    const struct ws__forge_row *row, struct ws__diagnosis *out,
+                    double *gap)
 {
     struct ws__workshop *s = self;
-    double fact[WS__NFACT];
+    double fact[WS__NFACT], *floor_ns;
 
     WS_TRY(compile_again(s, &t->candidate));
-    WS_TRY(ws__workshop_facts(s, t, fact));
+    WS_TRY(ws__workshop_facts(s, t, fact, &floor_ns));
     ws__diagnose(fact, out);
     tell_diagnosis(s, out, fact);
-    *gap = fact[WS__F_GAP] > 0 ? fact[WS__F_GAP] : 0;
+    *gap = gap_of(s, row, floor_ns);
+    ws__free(s->spec->ctx, floor_ns);
     return 1;
 }
 
@@ -417,6 +441,7 @@ struct ws__forge_shop ws__workshop_seam(struct ws__workshop *s)
     return (struct ws__forge_shop){.moves = moves,
                                    .make = make,
                                    .guard = ws__workshop_guard,
+                                   .same = ws__workshop_same,
                                    .diagnose = s->m ? diagnose : NULL,
                                    .hear = hear,
                                    .recall = ctx->data_dir ? recall : NULL,

@@ -178,7 +178,7 @@ static bool have_device(void)
 
 static void both_in_one(void **state)
 {
-    struct ws__candidate with = {0}, without = {0};
+    struct ws__candidate with = {0}, without = {0}, guard;
     const struct ws__kernel *k;
     const char *words, *text;
     uint32_t out;
@@ -198,6 +198,14 @@ static void both_in_one(void **state)
     assert_string_equal(k->launch[1].entry, "gemm_naive_before");
     assert_string_equal(k->launch[1].when->text, "not (M >= 131)");
     assert_non_null(strstr(text, "__kernel void gemm_naive_before("));
+    guard = (struct ws__candidate){.kernel = out, .config = with.config};
+    for (uint32_t i = 0; i < WS_COUNT(row); i++) {
+        bool small = spec->s->workload[i].axis[0] < 131;
+
+        assert_int_equal(ws__workshop_same(shop, &without, &guard, i), small);
+        assert_int_equal(ws__workshop_same(shop, &with, &guard, i), !small);
+        assert_false(ws__workshop_same(shop, &without, &with, i));
+    }
     if (have_device())
         judge(out, &with.config);
     else
@@ -208,21 +216,36 @@ static void both_in_one(void **state)
 /* CUDA C, and a guard upon a guard. */
 static void again(void **state)
 {
-    struct ws__candidate with = {0}, without = {0};
+    struct ws__candidate with = {0}, without = {0}, original, last;
+    uint32_t out, small = 0, large = 0;
     const char *words, *text;
-    uint32_t out;
 
     (void)state;
     NEED_CLANG;
     open_shop();
     without.kernel = kernel_named("gemm_naive_cuda");
+    ws__config_default(&spec->s->kernel[without.kernel], &without.config);
+    original = without;
+    while (spec->s->workload[small].axis[0] >= 100)
+        small++;
+    while (spec->s->workload[large].axis[0] < 100)
+        large++;
     made("swap_axes", without.kernel, &with);
     out = guarded(&with, &without, &words, &text);
     without.kernel = out;
     made("accumulators", out, &with);
+    assert_true(ws__workshop_same(shop, &original, &with, small));
     out = guarded(&with, &without, &words, &text);
     assert_non_null(strstr(text, "__global__ void gemm_naive_before2("));
     assert_int_equal(spec->s->kernel[out].nlaunch, 4);
+    /* The original is still what small ones get; another config is not it. */
+    last = (struct ws__candidate){.kernel = out, .config = with.config};
+    assert_true(ws__workshop_same(shop, &original, &last, small));
+    assert_false(ws__workshop_same(shop, &original, &last, large));
+    assert_true(ws__workshop_same(shop, &with, &last, large));
+    /* A move that the old functions get, too, makes something else of them. */
+    made("launch_bounds", without.kernel, &with);
+    assert_false(ws__workshop_same(shop, &original, &with, small));
     close_shop();
 }
 

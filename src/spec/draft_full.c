@@ -188,6 +188,57 @@ static void put_tolerance(struct writing *w)
                    w->f->rough ? "64" : "", accumulate);
 }
 
+static bool is_array(const struct ws__fact *f)
+{
+    return f->role == WS__FACT_INPUT || f->role == WS__FACT_OUTPUT ||
+           f->role == WS__FACT_INOUT;
+}
+
+/* How often it must cross the memory's wires: once read, once written; as far
+ * as that is certain. */
+static int times_moved(const struct ws__fact *f)
+{
+    return (f->role != WS__FACT_OUTPUT && f->read_whole) +
+           (f->role != WS__FACT_INPUT && f->written_whole);
+}
+
+/* Bytes of what is read and written whole for certain, so that no launch can do
+ * with less. Of float64, which is for the reference, half is counted. */
+static void put_floor(struct writing *w)
+{
+    struct ws__buf bytes, open;
+    const char *none = "floor: what is read or written whole for certain was "
+                       "not found; without it every array counts once";
+
+    ws__buf_init(&bytes, w->b->ctx, 1 << 16);
+    ws__buf_init(&open, w->b->ctx, 1 << 16);
+    for (size_t i = 0; i < w->f->nfact; i++) {
+        const struct ws__fact *f = &w->f->fact[i];
+        int n = is_array(f) && f->count ? times_moved(f) : 0;
+
+        if (n)
+            ws__buf_printf(&bytes, "%s%zu * %s", bytes.len ? " + " : "",
+                           (size_t)n * ws__dtype_bytes(f->dtype), f->count);
+        if (is_array(f) && n < 1 + (f->role == WS__FACT_INOUT))
+            ws__buf_printf(&open, "%s%s", open.len ? ", " : "", f->name);
+    }
+    if (bytes.failed || open.failed)
+        w->b->failed = bytes.failed ? bytes.failed : open.failed;
+    else if (!bytes.len)
+        ws__buf_printf(w->b, "# %s\n", none);
+    else if (open.len)
+        ws__draft_line(w->b, NULL,
+                       "# not in the floor, since it is not certain that all "
+                       "of it is read or written: %.300s\n"
+                       "floor: {bytes: \"%s\"}",
+                       open.data, bytes.data);
+    else
+        ws__draft_line(w->b, "what is read and written, whole",
+                       "floor: {bytes: \"%s\"}", bytes.data);
+    ws__buf_free(&bytes);
+    ws__buf_free(&open);
+}
+
 /* Families of values that leave no result where one must be positive. */
 static void put_values(struct writing *w)
 {
@@ -296,6 +347,7 @@ static void put_op(struct writing *w)
     put_require(w);
     put_reference(w);
     put_tolerance(w);
+    put_floor(w);
     put_values(w);
     put_workloads(w);
 }

@@ -189,6 +189,14 @@ void ws__infer_grid(struct ws__infer *x, size_t launch);
 void ws__infer_shapes(struct ws__infer *x);
 /* A new axis; -1: no room. */
 int ws__infer_axis(struct ws__infer *x, const char *base, const char *guess);
+/* A sum with the threads a block in place of their atom. */
+struct ws__ip ws__infer_settled(struct ws__infer *x, size_t launch,
+                                const struct ws__ip *a);
+/* infer_whole.c: does an access, whose index is the sum of n parts times the
+ * strides of an array of these lengths, come to every element in every run? */
+bool ws__infer_whole(struct ws__infer *x, const struct ws__infer_access *a,
+                     const struct ws__ip *part, const struct ws__ip *length,
+                     int n);
 void ws__infer_note(struct ws__infer *x, int32_t node, const char *fmt, ...)
     WS_PRINTF(3, 4);
 const char *ws__infer_words(struct ws__infer *x, const char *fmt, ...)

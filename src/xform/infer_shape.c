@@ -36,26 +36,25 @@ static struct ws__ip_term without(const struct ws__ip_term *t, int atom)
     return rest;
 }
 
-/* Threads a block in place of their atom: a number may be a stride. */
-static void settle_blocks(struct ws__infer *x, struct ws__infer_access *a)
+struct ws__ip ws__infer_settled(struct ws__infer *x, size_t launch,
+                                const struct ws__ip *a)
 {
     struct ws__ip out = ws__ip_number(0);
 
-    for (int i = 0; i < a->at.n; i++) {
-        struct ws__ip f = ws__ip_number(a->at.term[i].times);
+    for (int i = 0; i < a->n; i++) {
+        struct ws__ip f = ws__ip_number(a->term[i].times);
 
-        for (int k = 0; k < a->at.term[i].n; k++) {
-            size_t at = a->at.term[i].atom[k];
+        for (int k = 0; k < a->term[i].n; k++) {
+            size_t at = a->term[i].atom[k];
             struct ws__ip one = x->atom[at].kind == WS__ATOM_BLOCK
-                                    ? x->block[a->launch][x->atom[at].key]
+                                    ? x->block[launch][x->atom[at].key]
                                     : ws__ip_atom(at);
 
             f = ws__ip_multiply(&f, &one);
         }
         out = ws__ip_add(&out, &f, 1);
     }
-    if (a->at.n >= 0)
-        a->at = out;
+    return a->n < 0 ? *a : out;
 }
 
 static void add_stride(struct chain *c, struct ws__ip_term t)
@@ -512,6 +511,58 @@ static bool put_product(struct ws__infer *x, struct ws__fact *f,
     return true;
 }
 
+/* The part of an index that goes along a dimension: what stands with its stride
+ * and with no larger one. */
+static struct ws__ip part_of(const struct chain *c,
+                             const struct ws__infer_access *a, int dim)
+{
+    struct ws__ip out = ws__ip_number(0);
+
+    for (int i = 0; i < a->at.n; i++) {
+        struct ws__ip_term rest;
+        struct ws__ip t;
+        int d = 0;
+
+        while (d < c->n &&
+               !ws__ip_term_divides(&c->stride[d], &a->at.term[i], &rest))
+            d++;
+        if (d != dim)
+            continue;
+        t = of_term(&rest);
+        out = ws__ip_add(&out, &t, 1);
+    }
+    return out;
+}
+
+/* Which of reading and writing comes to all elements. */
+static void see_whole(struct ws__infer *x, const struct chain *c, size_t fact,
+                      const struct ws__ip *first)
+{
+    struct ws__fact *f = &x->out->fact[fact];
+    struct ws__ip part[WS__INFER_STRIDES], length[WS__INFER_STRIDES];
+
+    length[0] = *first;
+    for (int d = 1; d < c->n; d++) {
+        struct ws__ip_term rest;
+
+        if (!ws__ip_term_divides(&c->stride[d], &c->stride[d - 1], &rest))
+            return;
+        length[d] = of_term(&rest);
+    }
+    for (size_t i = 0; i < x->naccess && c->n; i++) {
+        const struct ws__infer_access *a = &x->access[i];
+
+        if (a->shared || a->fact != fact || a->at.n < 0)
+            continue;
+        for (int d = 0; d < c->n; d++)
+            part[d] = part_of(c, a, d);
+        if (!ws__infer_whole(x, a, part, length, c->n))
+            continue;
+        f->read_whole = f->read_whole || (a->read && !a->settled);
+        f->written_whole = f->written_whole || a->write;
+    }
+}
+
 static void shape_of(struct ws__infer *x, size_t fact)
 {
     struct ws__fact *f = &x->out->fact[fact];
@@ -550,6 +601,8 @@ static void shape_of(struct ws__infer *x, size_t fact)
         q = of_term(&rest);
         put_dim(x, f, &q);
     }
+    if (!f->check && place < 0)
+        see_whole(x, &c, fact, &first);
 }
 
 /* Elements in all. */
@@ -632,7 +685,8 @@ static void launch_texts(struct ws__infer *x, size_t launch)
 void ws__infer_shapes(struct ws__infer *x)
 {
     for (size_t i = 0; i < x->naccess; i++)
-        settle_blocks(x, &x->access[i]);
+        x->access[i].at =
+            ws__infer_settled(x, x->access[i].launch, &x->access[i].at);
     for (size_t l = 0; l < x->in->nfunc; l++)
         bound_groups(x, l);
     for (size_t i = 0; i < x->out->nfact && x->rc >= 0; i++) {

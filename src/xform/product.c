@@ -28,17 +28,17 @@ static unsigned variable(const struct ws__product_look *l, int32_t var)
             return WS__PRODUCT_THREAD; /* it is made anew */
     for (size_t i = 0; i < l->p->nsum; i++)
         if (l->p->sum[i].var == var)
-            return of ? WS__PRODUCT_ELSE : WS__PRODUCT_SUM;
+            return WS__PRODUCT_SUM;
     return of;
 }
 
-/* Is what the declaration reads changed behind it, before the loop's end? */
-static bool read_stays(const struct ws__product_look *l, int32_t decl)
+/* Does what a declaration or an expression reads keep its value behind it? */
+static bool read_stays(const struct ws__product_look *l, int32_t node)
 {
-    int32_t end = ws__ast_after(l->t, decl);
+    int32_t end = ws__ast_after(l->t, node);
     int32_t last = ws__ast_after(l->t, l->in->body);
 
-    for (int32_t i = decl; i < end; i++) {
+    for (int32_t i = node; i < end; i++) {
         int32_t d = l->t->node[i].decl;
 
         if (l->t->node[i].kind != WS__AST_REF || d < 0)
@@ -50,6 +50,20 @@ static bool read_stays(const struct ws__product_look *l, int32_t decl)
                 return false;
     }
     return true;
+}
+
+/* What sums begin with is computed where their places are known. */
+static bool begins(struct ws__product_look *l, int32_t decl)
+{
+    for (int32_t v = l->t->node[decl].first; v >= 0; v = l->t->node[v].next)
+        if (ws__product_depends(l->in, l->p, v) & ~3u)
+            return ws__product_no(l, decl,
+                                  "a sum begins with something that depends on "
+                                  "its thread otherwise than by its place");
+    return (ws__ast_is_pure(l->t, decl) && read_stays(l, decl)) ||
+           ws__product_no(l, decl,
+                          "what a sum begins with cannot be computed again "
+                          "later");
 }
 
 /* A declaration before the loop: what goes, what stays, what is made again
@@ -76,6 +90,8 @@ static bool look_at_decl(struct ws__product_look *l, int32_t decl, bool below)
         return ws__product_no(l, decl,
                               "values of a thread and of all threads are "
                               "declared in one line");
+    if (of & WS__PRODUCT_SUM && !begins(l, decl))
+        return false;
     if (!(of & ~3u)) {
         if (!ws__ast_is_pure(l->t, decl) || !read_stays(l, decl))
             return ws__product_no(l, decl,
@@ -98,8 +114,10 @@ static bool is_first_value(struct ws__product_look *l, int32_t i)
         if (s->var >= 0 ? !ws__ast_refers(l->t, to, s->var)
                         : !ws__ast_same(l->t, to, s->node))
             continue;
-        if (s->init || ws__product_depends(l->in, l->p, value))
+        if (s->init || ws__product_depends(l->in, l->p, value) & ~3u ||
+            !ws__ast_is_pure(l->t, value) || !read_stays(l, value))
             return false;
+        s->first = value;
         s->init = ws__xform_text(l->in, value);
         if (!s->init)
             l->rc = WS_ENOMEM;
@@ -386,7 +404,7 @@ static bool check_ends(struct ws__product_look *l)
     for (size_t i = 0; i < p->nsum; i++)
         if (!p->sum[i].init)
             return ws__product_no(l, p->loop.loop,
-                                  "a sum does not begin with a constant");
+                                  "a sum does not begin with a value");
     return true;
 }
 

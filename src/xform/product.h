@@ -44,6 +44,7 @@ struct ws__product_sum {
     int32_t var;  /* the VAR; or -1: */
     int32_t node; /* the INDEX of an element of global memory */
     const char *type, *init;
+    int32_t first;     /* the expression init; of row and column, perhaps */
     const char *array; /* name of all sums of a thread */
 };
 

@@ -232,41 +232,6 @@ static void put_places(struct ws__product_emit *e)
              block_index(e, i), s[i]);
 }
 
-static void put_sums(struct ws__product_emit *e)
-{
-    for (size_t i = 0; i < e->p->nsum; i++) {
-        const struct ws__product_sum *s = &e->p->sum[i];
-
-        if (e->registers)
-            line(e, 0, "%s %s[%s][%s];", s->type, s->array, e->part[0],
-                 e->part[1]);
-        else
-            line(e, 0, "%s %s = %s;", s->type, s->array, s->init);
-    }
-}
-
-/* Loops over a thread's outputs; a brace behind the second. */
-static void put_outputs(struct ws__product_emit *e, int depth, bool open)
-{
-    for (int i = 0; i < 2; i++) {
-        line(e, depth + i, "#pragma unroll");
-        line(e, depth + i, "for (int %s = 0; %s < %s; %s++)%s", e->loop[i],
-             e->loop[i], e->part[i], e->loop[i], open && i ? " {" : "");
-    }
-}
-
-static void put_first_values(struct ws__product_emit *e)
-{
-    for (size_t i = 0; e->registers && i < e->p->nsum; i++) {
-        ws__buf_puts(&e->b, "\n");
-        put_outputs(e, 0, false);
-        line(e, 2, "%s[%s][%s] = %s;", e->p->sum[i].array, e->loop[0],
-             e->loop[1], e->p->sum[i].init);
-    }
-}
-
-/* --- loading a tile ------------------------------------------------------- */
-
 static const char *zero_of(struct ws__product_emit *e, const char *type)
 {
     if (!strcmp(type, "float"))
@@ -275,7 +240,23 @@ static const char *zero_of(struct ws__product_emit *e, const char *type)
         return "0.0";
     if (!strcmp(type, "int") || !strcmp(type, "unsigned"))
         return "0";
-    return ws__arena_printf(e->in->arena, "(%s)0", type);
+    return ws__product_sure(e, ws__arena_printf(e->in->arena, "(%s)0", type));
+}
+
+static const char *place(struct ws__product_emit *e, int side)
+{
+    if (!e->registers)
+        return e->thread[side];
+    if (!side)
+        return ws__product_sure(e,
+                                ws__arena_printf(e->in->arena, "%s * %s + %s",
+                                                 e->thread[0], e->part[0],
+                                                 e->loop[0]));
+    return ws__product_sure(
+        e, ws__arena_printf(e->in->arena,
+                            "(%s / %s * (%s / %s) + %s) * %s + %s %% %s",
+                            e->loop[1], e->group, e->size[1], e->part[1],
+                            e->thread[1], e->group, e->loop[1], e->group));
 }
 
 /* Is a variable of the declaration needed below root, or by another needed
@@ -314,12 +295,111 @@ static bool put_derived(struct ws__product_emit *e, int depth, uint32_t begin,
     return any;
 }
 
+/* Row and column of an output; the condition that there is one, and a brace. */
+static void put_output_place(struct ws__product_emit *e, int depth)
+{
+    const struct ws__product_side *side = e->p->side;
+
+    for (int s = 0; s < 2; s++)
+        line(e, depth, "%s %s = %s + %s;", side[s].type, side[s].name,
+             e->from[s], place(e, s));
+    ws__buf_puts(&e->b, "\n");
+}
+
+static void put_output_guard(struct ws__product_emit *e, int depth)
+{
+    const struct ws__product_side *side = e->p->side;
+
+    line(e, depth, "if (%s < %s && %s < %s) {", side[0].name,
+         operand(e, side[0].bound), side[1].name, operand(e, side[1].bound));
+}
+
+static const char *sum_text(struct ws__product_emit *e,
+                            const struct ws__product_sum *s)
+{
+    return e->registers
+               ? ws__product_sure(e, ws__arena_printf(e->in->arena,
+                                                      "%s[%s][%s]", s->array,
+                                                      e->loop[0], e->loop[1]))
+               : s->array;
+}
+
+/* Does a sum begin with something that depends on its row or column? */
+static bool begins_apart(const struct ws__product_emit *e,
+                         const struct ws__product_sum *s)
+{
+    return ws__product_depends(e->in, e->p, s->first) != 0;
+}
+
+static void put_sums(struct ws__product_emit *e)
+{
+    for (size_t i = 0; i < e->p->nsum; i++) {
+        const struct ws__product_sum *s = &e->p->sum[i];
+
+        if (e->registers)
+            line(e, 0, "%s %s[%s][%s];", s->type, s->array, e->part[0],
+                 e->part[1]);
+        else
+            line(e, 0, "%s %s = %s;", s->type, s->array,
+                 begins_apart(e, s) ? zero_of(e, s->type) : s->init);
+    }
+}
+
+/* Loops over a thread's outputs; a brace behind the second. */
+static void put_outputs(struct ws__product_emit *e, int depth, bool open)
+{
+    for (int i = 0; i < 2; i++) {
+        line(e, depth + i, "#pragma unroll");
+        line(e, depth + i, "for (int %s = 0; %s < %s; %s++)%s", e->loop[i],
+             e->loop[i], e->part[i], e->loop[i], open && i ? " {" : "");
+    }
+}
+
+/* The first value of a sum, where its place is one. */
+static void put_first_apart(struct ws__product_emit *e, int depth,
+                            const struct ws__product_sum *s)
+{
+    const struct ws__ast_node *n = &e->t->node[s->first];
+
+    put_output_place(e, depth);
+    if (e->registers)
+        line(e, depth, "%s = %s;", sum_text(e, s), zero_of(e, s->type));
+    put_output_guard(e, depth);
+    put_derived(e, depth + 1, n->begin, n->end);
+    line(e, depth + 1, "%s = %s;", sum_text(e, s), s->init);
+    line(e, depth, "}");
+}
+
+static void put_first_values(struct ws__product_emit *e)
+{
+    for (size_t i = 0; i < e->p->nsum; i++) {
+        const struct ws__product_sum *s = &e->p->sum[i];
+        bool apart = begins_apart(e, s);
+
+        if (!e->registers && !apart)
+            continue;
+        ws__buf_puts(&e->b, "\n");
+        if (e->registers)
+            put_outputs(e, 0, apart);
+        else
+            line(e, 0, "{");
+        if (apart)
+            put_first_apart(e, e->registers ? 2 : 1, s);
+        else
+            line(e, 2, "%s = %s;", sum_text(e, s), s->init);
+        if (apart)
+            line(e, e->registers ? 1 : 0, "}");
+    }
+}
+
+/* --- loading a tile ------------------------------------------------------- */
+
 static void put_element(struct ws__product_emit *e,
                         const struct ws__product_load *x)
 {
     const struct ws__product_side *s = &e->p->side[x->side];
     const struct ws__ast_node *n = &e->t->node[x->node];
-    const char *zero = ws__product_sure(e, zero_of(e, x->type));
+    const char *zero = zero_of(e, x->type);
     const char *inside =
         ws__product_sure(e,
                          ws__arena_printf(e->in->arena, "%s < %s && %s < %s",
@@ -373,22 +453,6 @@ static void put_load(struct ws__product_emit *e,
 
 /* --- adding up ------------------------------------------------------------ */
 
-static const char *place(struct ws__product_emit *e, int side)
-{
-    if (!e->registers)
-        return e->thread[side];
-    if (!side)
-        return ws__product_sure(e,
-                                ws__arena_printf(e->in->arena, "%s * %s + %s",
-                                                 e->thread[0], e->part[0],
-                                                 e->loop[0]));
-    return ws__product_sure(
-        e, ws__arena_printf(e->in->arena,
-                            "(%s / %s * (%s / %s) + %s) * %s + %s %% %s",
-                            e->loop[1], e->group, e->size[1], e->part[1],
-                            e->thread[1], e->group, e->loop[1], e->group));
-}
-
 static void put_part(struct ws__product_emit *e,
                      const struct ws__product_load *x)
 {
@@ -431,10 +495,7 @@ static void sum_pieces(struct ws__product_emit *e, struct ws__piece *piece,
 
     for (size_t k = 0; k < e->p->nsum; k++) {
         const struct ws__product_sum *s = &e->p->sum[k];
-        const char *text =
-            e->registers ? ws__arena_printf(e->in->arena, "%s[%s][%s]",
-                                            s->array, e->loop[0], e->loop[1])
-                         : s->array;
+        const char *text = sum_text(e, s);
 
         for (int32_t i = e->p->term; i < end; i++)
             if (s->var >= 0 ? e->t->node[i].kind == WS__AST_REF &&
@@ -525,12 +586,7 @@ static void put_totals(struct ws__product_emit *e, int depth)
 {
     for (size_t i = 0; i < e->p->nsum; i++) {
         const struct ws__product_sum *s = &e->p->sum[i];
-        const char *value =
-            e->registers
-                ? ws__product_sure(e, ws__arena_printf(e->in->arena,
-                                                       "%s[%s][%s]", s->array,
-                                                       e->loop[0], e->loop[1]))
-                : s->array;
+        const char *value = sum_text(e, s);
 
         if (s->var < 0)
             line(e, depth, "%s = %s;", text_of(e, s->node), value);
@@ -548,13 +604,8 @@ static void put_rest(struct ws__product_emit *e)
 
     if (e->registers)
         put_outputs(e, 0, true);
-    for (int s = 0; s < 2; s++)
-        line(e, deep, "%s %s = %s + %s;", p->side[s].type, p->side[s].name,
-             e->from[s], place(e, s));
-    ws__buf_puts(&e->b, "\n");
-    line(e, deep, "if (%s < %s && %s < %s) {", p->side[0].name,
-         operand(e, p->side[0].bound), p->side[1].name,
-         operand(e, p->side[1].bound));
+    put_output_place(e, deep);
+    put_output_guard(e, deep);
     put_derived(e, deep + 1, begin, end);
     put_totals(e, deep + 1);
     if (begin < end) {

@@ -464,7 +464,7 @@ static bool add_sum(struct ws__product_look *l, int32_t to)
         return true;
     if (l->p->nsum == WS__PRODUCT_SUMS)
         return ws__product_no(l, to, "too many sums");
-    *s = (struct ws__product_sum){.var = -1, .node = -1};
+    *s = (struct ws__product_sum){.var = -1, .node = -1, .first = -1};
     if (ws__ast_is(l->t, to, WS__AST_INDEX) && ws__product_base(l, to) >= 0) {
         s->node = to;
         s->type = ws__product_type(l, ws__product_base(l, to));
@@ -480,6 +480,7 @@ static bool add_sum(struct ws__product_look *l, int32_t to)
     s->var = l->t->node[to].decl;
     init = ws__product_last(l->t, s->var);
     s->type = ws__product_type(l, s->var);
+    s->first = init;
     if (init >= 0 && !(s->init = ws__xform_text(l->in, init)))
         l->rc = WS_ENOMEM;
     l->p->nsum++;

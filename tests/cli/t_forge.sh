@@ -31,6 +31,9 @@ check "names what it would do, and where" out_has "register_tile      line "
 check "and runs nothing" test ! -e "$spec/.wavesmith"
 expect "explain as JSON" 0 "$ws" forge "$spec" --kernel gemm_naive_cuda --explain --json
 check "has the moves" json 'any(m["move"] == "swap_axes" and m["refused"] is None for m in moves)'
+check "says what rounds otherwise, and what must be passed" json 'all((m["rounds"], m["gates"]) == {"accumulators": (True, "values, shapes"), "register_tile": (False, "values, shapes, sanitizer")}.get(m["move"], (m["rounds"], m["gates"])) for m in moves)'
+expect "the same in words" 0 "$ws" forge "$spec" --kernel gemm_naive_opencl --explain
+check "has both" eval 'out_has "; rounds otherwise; must pass values, shapes" && out_has "and columns; must pass values, shapes, sanitizer"'
 expect "a kernel of macros" 2 "$ws" forge gemm --kernel gemm_tiled --explain
 check "is refused" err_has "only CUDA C, OpenCL C and Triton"
 expect "a kernel that is none" 2 "$ws" forge "$spec" --kernel nobody --explain
@@ -53,7 +56,7 @@ check "is refused before anything is run" err_has "would be written over"
 check "and the source stays" cmp -s practice/gemm_naive/kernels/gemm_naive.cl "$spec/kernels/gemm_naive.cl"
 
 # --- a whole run, killed in the middle -------------------------------------
-printf -- '- {M: 96, N: 128, K: 160}\n- {M: 101, N: 93, K: 145}\n' >"$tmp/shapes.yaml"
+printf -- '- {name: even, M: 96, N: 128, K: 160}\n- {M: 101, N: 93, K: 145}\n' >"$tmp/shapes.yaml"
 forge=("$ws" forge "$spec" --kernel gemm_naive_opencl --workloads "$tmp/shapes.yaml" --seed 3 --store "$tmp/s.db")
 trials() { sqlite3 "$tmp/s.db" 'select count(*) from trial' 2>/dev/null || echo 0; }
 "${forge[@]}" --budget 14 >"$tmp/killed" 2>&1 &
@@ -67,11 +70,24 @@ before=$(trials)
 check "killed in the middle" test "$before" -ge 6
 expect "and continued" 0 "${forge[@]}" --budget 14 --out "$tmp/new" --json
 check "faster beyond doubt" json 'p["lo"] > 1.2 and p["verdict"] == "ok"'
+check "by its name, and by its axes" json '[w["name"] for w in p["workloads"]] == ["even", "M=101,N=93,K=145,T=float32"] and p["workloads"][0]["workload"] == "M=96,N=128,K=160,T=float32"'
+check "the progress says on which kernel" grep -q 'round 1: .*, on the original; expected' "$tmp/err"
+check "and so do the moves" json 'moves[0]["on"] == "" and all(m["on"] == ", ".join(k["move"] for k in moves[:i] if k["end"] == "kept") for i, m in enumerate(moves) if m["part"])'
 check "on every workload" json 'all(w["lo"] > 1 for w in p["workloads"])'
 check "by moves that it names" json 'any(m["part"] and m["end"] == "kept" and m["trial"] for m in moves)'
 check "what was answered is not asked again" json "p['trials'] >= 8"
 cp "$tmp/out" "$tmp/first"
 expect "ceilings that nobody knew when it began" 0 "$ws" roof --quick
+expect "nothing but the original" 1 "$ws" forge "$spec" --kernel gemm_naive_opencl --workloads "$tmp/shapes.yaml" --store "$tmp/g.db" --budget 1 --json
+cp "$tmp/out" "$tmp/gap"
+check "its time over the floor is that of all workloads" python3 -c 'import json, math, sqlite3, sys
+p = json.load(open(sys.argv[1]))
+text, = sqlite3.connect(sys.argv[2]).execute("select value from value where key = \"forge facts 1\"").fetchone()
+floor = [float(l.split()[-1]) for l in text.splitlines() if l.startswith("floor of workload")]
+gaps = [w["original_ns"] / f for w, f in zip(p["workloads"], floor)]
+sys.exit(not (len(gaps) == 2 and gaps[0] != gaps[1] and
+              abs(math.sqrt(gaps[0] * gaps[1]) / p["gap_before"] - 1) < 1e-6))' "$tmp/gap" "$tmp/g.db"
+check "the progress has it, too" grep -q ' times the floor\] ' "$tmp/err"
 expect "once more: all is on record" 0 "${forge[@]}" --budget 14 --json
 check "and ends alike" python3 -c 'import json, sys
 a, b = (json.load(open(f)) for f in sys.argv[1:])
@@ -82,6 +98,7 @@ check "what was learnt is kept, once" test "$(grep -c '^register_tile ' "$tmp/da
 # --- what comes out --------------------------------------------------------
 name=$(basename "$tmp/new/"*_forged.yaml .yaml)
 check "source, kernel file, patch, moves" test -s "$tmp/new/gemm_naive.cl" -a -s "$tmp/new/$name.yaml" -a -s "$tmp/new/change.patch" -a -s "$tmp/new/moves.txt"
+check "it names the op from where it lies" grep -qF '"../gemm_naive/op.yaml"' "$tmp/new/$name.yaml"
 check "its defaults are the config that was measured" python3 -c 'import json, re, sys
 config = json.load(open(sys.argv[1]))["config"]
 text = open(sys.argv[2]).read()
@@ -144,6 +161,45 @@ cp "$tmp/out" "$tmp/first"
     --store "$tmp/r.db" --proposer replay --endpoint "$tmp/transcript" --json >"$tmp/out" 2>"$tmp/err"
 check "what a transcript does not have ends the asking, not the run" err_has "the model is asked no more"
 check "which goes on with the transformations" json 'len(moves) > 0'
+
+# --- an op of the share folder is named by its name, wherever it lies -------
+mkdir "$tmp/rms"
+cat >"$tmp/rms/rms.yaml" <<'Y'
+kernel: rms
+op: rmsnorm
+dialect: opencl
+source: rms.cl
+constraints: [{require: T == float32}]
+launches:
+  - {entry: rms, grid: ["ceil_div(batch_size, 32)"], block: [32], args: [hidden_states, weight, output, {int32: batch_size}, {int32: hidden_size}, {float32: EPS}]}
+Y
+cat >"$tmp/rms/rms.cl" <<'C'
+__kernel void rms(__global const float *x, __global const float *w, __global float *y, int m, int n, float eps)
+{
+    int row = get_global_id(0);
+
+    if (row >= m)
+        return;
+    for (int again = 0; again < 8; again++) {
+        float sum = eps * n * (again < 8);
+
+        for (int i = 0; i < n; i++)
+            sum += x[(size_t)row * n + i] * x[(size_t)row * n + i] * (again < 8);
+        for (int i = 0; i < n; i++)
+            y[(size_t)row * n + i] = x[(size_t)row * n + i] / sqrt(sum / n) * w[i];
+    }
+}
+C
+cat >"$tmp/once" <<'A'
+#!/bin/sh
+cat >/dev/null
+printf '<<<<<<< SEARCH\n%s\n=======\n%s\n>>>>>>> REPLACE\n' '    for (int again = 0; again < 8; again++) {' '    for (int again = 7; again < 8; again++) {'
+A
+chmod +x "$tmp/once"
+printf -- '- {batch_size: 96, hidden_size: 300, T: float32}\n' >"$tmp/rms.shapes.yaml"
+expect "a kernel of a shipped op" 0 "$ws" forge "$tmp/rms/rms.yaml" --workloads "$tmp/rms.shapes.yaml" --budget 9 --no-profile --store "$tmp/rms.db" \
+    --proposer command --model-command "$tmp/once" --out "$tmp/rms/new"
+check "names it by its name" grep -qxE 'op: "?rmsnorm"?' "$tmp/rms/new/rms_forged.yaml"
 expect "a program for no proposer" 2 "$ws" forge "$tmp/row_sum" --kernel row_sum_opencl --model-command "$tmp/agent"
 check "says what is missing" err_has "--proposer command"
 expect "a proposer that is none" 2 "$ws" forge "$tmp/row_sum" --kernel row_sum_opencl --proposer oracle

@@ -21,17 +21,89 @@ runs() {
 }
 draft() { cat >"$tmp/$1"; expect "$1" 0 "$ws" init "$tmp/$1"; }
 
-# A file with its host code: why, and what to do.
-draft hosted.cu <<'CU'
+
+# A program: its kernels without the code for the host, launched as that does.
+draft program.cu <<'CU'
+#include <cstdio>
+#include <vector>
+#include <cuda_runtime.h>
+#define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))
+using namespace std;
+constexpr int THREADS = 96;
+__device__ float twice(float v) { return 2.0f * v; }
+__global__ void product(const float *a, const float *b, float *c, int m, int n, int k)
+{
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m || col >= n)
+        return;
+    float sum = 0.0f;
+    for (int i = 0; i < k; i++)
+        sum += a[row * k + i] * b[i * n + col];
+    c[row * n + col] = twice(sum);
+}
+__global__ void scale(float *x, float by, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= by;
+}
+void run(const std::vector<float> &h, float *a, float *b, float *c, int M, int N, int K)
+{
+    dim3 block(32, 4);
+    dim3 grid(CEIL_DIV(N, block.x), CEIL_DIV(M, 4));
+    product<<<grid, block>>>(a, b, c, M, N, K);
+    int all = M * N;
+    scale<<<(all + THREADS - 1) / THREADS, THREADS>>>(c, 0.5f, all);
+}
+int main(int argc, char **argv)
+{
+    float *a;
+    cudaMalloc(&a, argc * sizeof(float));
+    printf("{ %s \" }\n", argv[0]);
+}
+CU
+in_file program.yaml 'source: "program.device.cu"'
+check "its kernels stay where they were" [ "$(grep -n 'void scale' "$tmp/program.device.cu" | cut -d: -f1)" = "$(grep -n 'void scale' "$tmp/program.cu" | cut -d: -f1)" ]
+check "the host's code goes" [ "$(grep -cE 'main|vector|cudaMalloc|<<<|cstdio' "$tmp/program.device.cu")" = 0 ]
+check "what the device needs stays" grep -q 'float twice' "$tmp/program.device.cu"
+check "and it is said" out_has "not read: the code for the host (2 functions): 'program.device.cu' is the source without it"
+in_file program.yaml 'grid: ["ceil_div(n, 32)", "ceil_div(m, 4)"] # as the host launches it (line 27)'
+in_file program.yaml 'block: [32, 4]'
+in_file program.yaml 'grid: ["ceil_div(n, 96)"]'
+check "program: no blank" [ "$(cat "$tmp"/program.*yaml | grep -c '???')" = 0 ]
+expect "what was written is not written over" 2 "$ws" init "$tmp/program.cu"
+# A launch that is not understood is said, and then it is found as ever.
+draft decided.cu <<'CU'
 __global__ void add1(float *y, const float *x, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n)
         y[i] = x[i] + 1.0f;
 }
-void run(float *y, const float *x, int n) { add1<<<(n + 127) / 128, 128>>>(y, x, n); }
+void run(float *y, const float *x, int n)
+{
+    int threads = 128;
+    if (n > 4096) threads = 256;
+    add1<<<(n + threads - 1) / threads, threads>>>(y, x, n);
+}
 CU
-check "says that host code is not read" out_has "put the kernels into a file of their own"
+check "says what is not understood" out_has "the block of 'add1' as the host launches it (line 11): what 'threads' is there is not known"
+in_file decided.yaml 'grid: ["ceil_div(n, 256)"]'
+# Host code that cannot be told from the rest.
+draft broken.cu <<'CU'
+__global__ void add1(float *y, int n)
+{
+    if (threadIdx.x < n) y[threadIdx.x] += 1.0f;
+}
+#if HERE
+void run(float *y, int n) {
+    if (n > 0)
+#else
+void run(float *y, int n) { if (n > 1) {
+#endif
+    { add1<<<1, 128>>>(y, n); }
+}
+CU
+check "says what to do" out_has "put the kernels into a file of their own"
 
 draft saxpy.cl <<'CL'
 __kernel void saxpy(int n, float alpha, __global const float *x, __global float *in)
@@ -46,8 +118,78 @@ in_file saxpy.op.yaml 'inouts:'
 in_file saxpy.op.yaml 'in_: {shape: [n], dtype: T}'
 in_file saxpy.yaml 'grid: ["ceil_div(n, 256)"]'
 in_file saxpy.reference.cl 'double alpha'
+in_file saxpy.op.yaml 'floor: {bytes: "4 * n + 8 * n"}' # x once, in read and written
 check "the order of the source" [ "$(sed -n '/args:/,$p' "$tmp/saxpy.yaml" | tr -d ' \n')" = 'args:-{int32:n}-alpha-x-in_' ]
 runs saxpy
+
+# What is whole is told from what only may be.
+draft parts.cl <<'CL'
+__kernel void parts(int m, int n, __global const float *all, __global const float *half_, __global const float *until,
+                    __global const float *some, __global const float *diagonal, __global const float *row, __global float *out)
+{
+    int i = get_global_id(0);
+    float s = 0.0f;
+    if (i >= m)
+        return;
+    for (int j = 0; j < n; j++)
+        s += all[i * n + j];
+    for (int j = 0; j < n; j++)
+        if (j <= i)
+            s += half_[i * n + j];
+    for (int j = 0; j < n; j += 2)
+        s += until[i * n + j];
+    if (s > 0.0f)
+        s += some[i];
+    s += diagonal[i * m + i];
+    s += get_local_id(0) == 0 && row[i] > 1.0f ? 2.0f : 1.0f;
+    out[i] = s;
+}
+CL
+in_file parts.op.yaml 'read or written: half_, until, some, diagonal, row'
+in_file parts.op.yaml 'floor: {bytes: "4 * m * n + 4 * m"}'
+draft searched.cl <<'CL'
+__kernel void searched(int m, int n, __global const float *x, __global int *out)
+{
+    int i = get_global_id(0);
+    if (i < m) {
+        int at = n;
+        for (int j = 0; j < n; j++)
+            if (x[i * n + j] > 0.5f) {
+                at = j;
+                break;
+            }
+        out[i] = at;
+    }
+}
+CL
+in_file searched.op.yaml '# floor: what is read or written whole for certain was not found'
+draft self.cl <<'CL'
+__kernel void self(int n, __global const float *x, __global float *out)
+{
+    float s = 0.0f;
+    for (int i = i; i < n; i++)
+        for (int j = i; j < n; j++)
+            s += x[i * n + j];
+    out[get_global_id(0)] = s;
+}
+CL
+draft columns.cu <<'CU'
+__global__ void columns(const float *x, const float *w, float *y, int m, int n)
+{
+    __shared__ float part[128];
+    float s = 0.0f;
+    for (int i = threadIdx.x; i < n; i += 128)
+        s += x[blockIdx.x * n + i] * w[i];
+    part[threadIdx.x] = s;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int k = 1; k < 128; k++)
+            s += part[k];
+        y[blockIdx.x] = s;
+    }
+}
+CU
+check "by threads and blocks, too" grep -q '^floor: {bytes: "4 \* [a-z]* \* n + 4 \* n + 4 \* [a-z]*"}' "$tmp/columns.op.yaml"
 
 # Only read, though not const: no output.
 draft read.cl <<'CL'
@@ -78,6 +220,8 @@ in_file csr.op.yaml 'ptr: {shape: [rows + 1], dtype: int32, fill: {integers: [0,
 in_file csr.op.yaml 'x_length: {range: [1024, 1073741824]}'
 in_file csr.op.yaml 'x: {shape: [x_length], dtype: float64}'
 in_file csr.op.yaml 'it vouches for changes alone'
+in_file csr.op.yaml '# not in the floor, since it is not certain that all of it is read or written: ptr, col, val, x'
+in_file csr.op.yaml 'floor: {bytes: "8 * rows"}'
 runs csr
 
 # A launch for the next: scratch; local memory; blocks of which no guard tells.

@@ -57,7 +57,7 @@ static int say(struct ws_ctx *ctx, char **to, const char *text)
 
 /* Its moves; what holds it back. */
 static int open_base(struct ws__forging *s, struct ws__forge_base *b,
-                     const struct ws__trial *t)
+                     const struct ws__trial *t, const struct ws__forge_row *row)
 {
     const struct ws__forge *f = s->f;
     struct ws__forge_event e = {.kind = WS__FORGE_DIAGNOSIS,
@@ -66,7 +66,7 @@ static int open_base(struct ws__forging *s, struct ws__forge_base *b,
 
     b->diagnosed = false;
     if (!f->opts.blind && f->shop.diagnose)
-        rc = f->shop.diagnose(f->shop.self, t, &b->diagnosis, &b->gap);
+        rc = f->shop.diagnose(f->shop.self, t, row, &b->diagnosis, &b->gap);
     WS_TRY(rc);
     b->diagnosed = rc > 0;
     b->ns = ws__forge_time(s, t);
@@ -306,7 +306,7 @@ static int keep(struct ws__forging *s, struct ws__forge_step *x,
     s->base.step = (int32_t)(s->out->nstep - 1);
     s->out->best = *c;
     s->out->best_step = s->base.step;
-    return open_base(s, &s->base, &s->last);
+    return open_base(s, &s->base, &s->last, s->row);
 }
 
 /* What is slower than the best by a look of another time is held against a
@@ -376,6 +376,7 @@ static int try_guard(struct ws__forging *s, const struct ws__candidate *with)
         return WS_ENOMEM;
     x->kernel = c.kernel;
     e.move = &x->move;
+    e.on = of.step;
     tell(s, &e);
     WS_TRY(ws__forge_try(s, &c, x, &ns));
     x->config = c.config;
@@ -392,6 +393,7 @@ static int try_move(struct ws__forging *s, struct ws__forge_base *b, size_t at,
     struct ws__forge_step *x = new_step(s, b, m, expected);
     struct ws__forge_event e = {.kind = WS__FORGE_TRY,
                                 .move = m,
+                                .on = b->step,
                                 .expected = expected};
     struct ws__candidate c = {0};
     char why[512] = "";
@@ -579,7 +581,7 @@ static int begin(struct ws__forging *s)
     tell(s, &e);
     if (o->verdict != WS__V_OK)
         return say(s->f->ctx, &o->end, "the original is not right");
-    WS_TRY(open_base(s, &s->base, &s->last));
+    WS_TRY(open_base(s, &s->base, &s->last, o->row));
     o->gap_before = s->base.gap;
     return 0;
 }

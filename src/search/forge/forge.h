@@ -33,6 +33,7 @@ struct ws__forge_move {
 struct ws__forge_row {
     double original_ns, best_ns;
     struct ws__ratio speedup; /* 1 1 1: the original stays */
+    bool same;                /* both launch the same: nothing is compared */
 };
 
 struct ws__forge_step;
@@ -53,10 +54,16 @@ struct ws__forge_shop {
                  const struct ws__candidate *without,
                  const struct ws__forge_row *row, uint32_t *out,
                  const char **words, char why[512]);
-    /* 1: what holds the candidate of an ok trial back; 0: nobody knows. *gap:
-     * time over the floor, 0 if unknown. */
+    /* Do two kernels with these configs launch the same on a workload, since a
+     * guard keeps what is new away from it? NULL: there are no guards. */
+    bool (*same)(void *self, const struct ws__candidate *a,
+                 const struct ws__candidate *b, uint32_t workload);
+    /* 1: what holds the candidate of an ok trial back; 0: nobody knows. Its
+     * times are best_ns of the rows. *gap: time over the floor, geometric mean
+     * over the workloads; 0 if unknown. */
     int (*diagnose)(void *self, const struct ws__trial *t,
-                    struct ws__diagnosis *out, double *gap);
+                    const struct ws__forge_row *row, struct ws__diagnosis *out,
+                    double *gap);
     /* How a move ended. NULL: nobody listens. */
     void (*hear)(void *self, const struct ws__forge_step *x);
     /* What is remembered of earlier projects, a text that only this folder
@@ -99,7 +106,9 @@ struct ws__forge_event {
     enum ws__verdict verdict;
     const char *why;
     const struct ws__diagnosis *diagnosis;
-    double gap;     /* of the best; 0: unknown */
+    int32_t on;     /* WS__FORGE_TRY: the step that made what the move is tried
+                       on; -1: the original */
+    double gap;     /* of the best, over all workloads; 0: unknown */
     double speedup; /* of the best over the original so far */
     uint64_t trials, elapsed_ns;
 };

@@ -315,9 +315,18 @@ int ws__forge_look(struct ws__forging *s, const struct ws__candidate *c,
 
 /* --- comparisons ---------------------------------------------------------- */
 
-static int take_pair(struct ws__forging *s, size_t w, struct ws__trial t[2],
-                     struct ws__forge_race *r)
+/* What a guard leaves alone is the same as before, whatever was measured. */
+static bool is_same(const struct ws__forging *s, const struct ws__question *q)
 {
+    const struct ws__forge_shop *shop = &s->f->shop;
+
+    return shop->same && shop->same(shop->self, &q->a, &q->b, q->workload);
+}
+
+static int take_pair(struct ws__forging *s, const struct ws__question *q,
+                     struct ws__trial t[2], struct ws__forge_race *r)
+{
+    struct ws__forge_row *row = &s->row[q->workload];
     struct ws__ratio x;
 
     for (int i = 0; i < 2; i++)
@@ -329,13 +338,18 @@ static int take_pair(struct ws__forging *s, size_t w, struct ws__trial t[2],
                                t[1].sample_ns, t[1].nsample,
                                t[0].nsample == t[1].nsample, s->f->opts.seed,
                                &x));
-    s->row[w].original_ns = ws__forge_time(s, &t[0]);
-    s->row[w].best_ns = ws__forge_time(s, &t[1]);
-    s->row[w].speedup = x;
+    row->original_ns = ws__forge_time(s, &t[0]);
+    row->best_ns = ws__forge_time(s, &t[1]);
+    row->same = is_same(s, q);
+    if (row->same) {
+        x = (struct ws__ratio){1, 1, 1};
+        row->best_ns = row->original_ns;
+    }
+    row->speedup = x;
     r->loses = r->loses || x.hi < 1;
     r->trial[0] = t[0].id;
     r->trial[1] = t[1].id;
-    return w ? 0 : keep_last(s, &t[1]);
+    return q->workload ? 0 : keep_last(s, &t[1]);
 }
 
 /* The geometric mean of independent ratios: their logarithms' deviations from
@@ -376,7 +390,7 @@ int ws__forge_compare(struct ws__forging *s, const struct ws__candidate *a,
         q.workload = (uint32_t)w;
         rc = ask(s, &q, t);
         if (rc >= 0)
-            rc = take_pair(s, w, t, out);
+            rc = take_pair(s, &q, t, out);
         clear(s, t);
         if (rc < 0) {
             ws__free(s->f->ctx, out->why);

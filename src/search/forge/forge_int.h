@@ -13,7 +13,7 @@ struct ws__forge_base {
     bool *done;
     bool diagnosed;
     struct ws__diagnosis diagnosis;
-    double gap; /* 0: unknown */
+    double gap; /* over all workloads; 0: unknown */
     double ns;  /* of the first workload */
 };
 

@@ -65,6 +65,7 @@ struct world {
     char *value[2]; /* of the journal, by key */
     struct ws__forge_event last;
     char order[4000]; /* names of moves as they are tried */
+    char on[400];     /* " STEP" that each is tried on */
     struct ws_ctx *ctx;
 };
 
@@ -316,10 +317,30 @@ static int guard(void *self, const struct ws__candidate *with,
     return 1;
 }
 
+/* The first workload of a kernel with a guard is as it was without. */
+static bool same(void *self, const struct ws__candidate *a,
+                 const struct ws__candidate *b, uint32_t workload)
+{
+    unsigned both = 1u << GUARD | 1u << 8;
+
+    (void)self;
+    return !workload && ((has(a->kernel, GUARD) ? w.made[a->kernel] & ~both
+                                                : w.made[a->kernel]) ==
+                         (has(b->kernel, GUARD) ? w.made[b->kernel] & ~both
+                                                : w.made[b->kernel]));
+}
+
 static int diagnose(void *self, const struct ws__trial *t,
-                    struct ws__diagnosis *out, double *gap)
+                    const struct ws__forge_row *row, struct ws__diagnosis *out,
+                    double *gap)
 {
     (void)self;
+    /* The rows are of what is diagnosed; 0: there was no memory for one. */
+    for (uint32_t i = 0; i < 2; i++)
+        if (row[i].best_ns > 0 && !w.slow_after)
+            assert_true(fabs(row[i].best_ns / time_of(t->candidate.kernel, i) *
+                                 speed_of(&t->candidate) -
+                             1) < .05);
     if (!(w.gap > 0))
         return 0;
     memset(out, 0, sizeof(*out));
@@ -352,6 +373,8 @@ static void on_event(void *user, const struct ws__forge_event *e)
     if (e->kind == WS__FORGE_TRY) {
         strcat(w.order, e->move->name);
         strcat(w.order, " ");
+        if (strlen(w.on) < sizeof(w.on) - 12)
+            sprintf(w.on + strlen(w.on), " %d", (int)e->on);
     }
     w.last = *e;
 }
@@ -399,13 +422,14 @@ static int run(struct ws_ctx *ctx, const struct ws__forge_opts *opts,
                           .shop = {.moves = moves,
                                    .make = make,
                                    .guard = w.guards ? guard : NULL,
+                                   .same = w.guards ? same : NULL,
                                    .diagnose = diagnose,
                                    .recall = recall,
                                    .learn = learn}};
 
     w.ctx = ctx;
     w.nkernel = 1;
-    w.order[0] = '\0';
+    w.order[0] = w.on[0] = '\0';
     w.rng = 3;
     if (with_journal)
         f.journal = (struct ws__journal){&journal, NULL};
@@ -495,6 +519,12 @@ static void guarded(void **state)
     assert_string_equal(s->move.words, "only where it wins");
     assert_int_equal(o.best_step, 1);
     assert_true(o.speedup.lo < sqrt(3) && o.speedup.hi > sqrt(3));
+    /* Where the guard keeps it away nothing was won, whatever was measured. */
+    assert_true(o.row[0].same && !o.row[1].same);
+    assert_true(o.row[0].speedup.value == 1 && o.row[0].speedup.lo == 1 &&
+                o.row[0].speedup.hi == 1);
+    assert_true(o.row[0].best_ns == o.row[0].original_ns);
+    assert_string_equal(w.on, " -1 0"); /* the guard, on what it guards */
     ws__forge_clear(ctx, &o);
     w.no_guard = true;
     assert_int_equal(run(ctx, NULL, false, &o), 0);
