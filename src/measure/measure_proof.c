@@ -258,6 +258,9 @@ int ws__proof_problem(struct ws__measure *m, const struct ws__candidate *c,
     q.workload = (uint32_t)at;
     memset(&t, 0, sizeof(t));
     rc = ws__measure_answer(p, &q, &t);
+    /* Who takes the problem has no reference to ask. */
+    if (rc >= 0 && t.verdict == WS__V_OK && !p->problem->sized)
+        rc = ws__measure_sizes(p);
     if (rc >= 0 && t.verdict == WS__V_OK) {
         *work = &m->proof->workload[at];
         *out = p->problem;

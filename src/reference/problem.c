@@ -242,6 +242,8 @@ int ws__problem_fill_family(struct ws__problem *p, struct ws__reference *r,
     bool native = false;
 
     p->seed = seed;
+    memset(p->size, 0, sizeof(p->size));
+    p->sized = false;
     for (size_t i = 0; i < p->in->op->ntensor; i++) {
         const struct ws__fill *rule;
 
