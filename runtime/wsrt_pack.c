@@ -361,15 +361,17 @@ const char *wsrt_entry_gates(const struct wsrt_pack *p, uint32_t entry,
 {
     char want[WSRT_MAX_AXES * 24];
     const int64_t *axes = wsrt_entry_axes(p, entry);
-    const char *line = wsrt_text(p, "gates", NULL), *end;
-    size_t n;
+    const char *line, *end;
+    size_t n, left;
 
     *bytes = 0;
+    line = wsrt_text(p, "gates", &left);
     if (!axes || !line)
         return NULL;
     n = shape_text(axes, p->naxis, want, sizeof(want));
-    for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        if (strncmp(line, want, n))
+    for (; (end = memchr(line, '\n', left)) != NULL; line = end + 1) {
+        left -= (size_t)(end - line) + 1;
+        if ((size_t)(end - line) < n || memcmp(line, want, n) != 0)
             continue;
         line += n + (line[n] == ' ');
         *bytes = (size_t)(end - line);
