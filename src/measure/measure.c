@@ -838,7 +838,7 @@ static void seal_protocol(struct ws__measure *m)
                                        [WS__CACHE_WARM] = "warm"};
 
     snprintf(m->info.id.protocol, sizeof(m->info.id.protocol),
-             "measure 3, cache %s, %d sets%s%s", mode[m->opts.cache], WS__SETS,
+             "measure 4, cache %s, %d sets%s%s", mode[m->opts.cache], WS__SETS,
              m->opts.graph ? ", graph" : "",
              m->opts.few_gates ? ", few gates" : "");
     ws__identity_seal(&m->info.id);

@@ -97,6 +97,9 @@ int ws__problem_fill(struct ws__problem *p, struct ws__reference *r,
 int ws__problem_fill_family(struct ws__problem *p, struct ws__reference *r,
                             uint64_t seed, unsigned threads, enum ws__family f);
 
+/* false: values are like the plain ones, as SIGNS of fills around zero are. */
+bool ws__family_tells(const struct ws__instance *in, enum ws__family f);
+
 /* Bytes that must move at least on the inputs that p holds: the floor's, less
  * the rows that no entry of their index names, or more than one does. */
 int ws__problem_bytes(const struct ws__problem *p, double *bytes);
