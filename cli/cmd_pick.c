@@ -142,6 +142,51 @@ static json_t *reasons_json(const struct wsrt_explanation *e)
     return j;
 }
 
+/* "shapes" of "result timed shapes"; n: bytes of the list. */
+static bool has_gate(const char *list, size_t n, const char *gate)
+{
+    size_t len = strlen(gate);
+
+    for (size_t i = 0; i + len <= n; i++)
+        if ((!i || list[i - 1] == ' ') && !strncmp(list + i, gate, len) &&
+            (i + len == n || list[i + len] == ' '))
+            return true;
+    return false;
+}
+
+/* What the judge has asked of the choice; not known of older packs. */
+static void print_gates(const struct wsrt_pack *p, const struct wsrt_pick *pick)
+{
+    size_t n;
+    const char *list = wsrt_entry_gates(p, pick->entry, &n);
+
+    if (!list)
+        return;
+    printf("  passed: %.*s\n", n ? (int)n : 7, n ? list : "nothing");
+    if (!has_gate(list, n, "shapes") || !has_gate(list, n, "values"))
+        printf("  not proven: it was not tried on %s\n",
+               has_gate(list, n, "shapes")   ? "other values"
+               : has_gate(list, n, "values") ? "other shapes"
+                                             : "other shapes and values");
+}
+
+/* null: the pack does not say. */
+static json_t *gates_json(const struct wsrt_pack *p, uint32_t entry)
+{
+    size_t n;
+    const char *list = wsrt_entry_gates(p, entry, &n);
+    json_t *j = list ? json_array() : json_null();
+
+    for (const char *end = list + n; list && list < end;) {
+        const char *blank = memchr(list, ' ', (size_t)(end - list));
+        size_t len = (size_t)((blank ? blank : end) - list);
+
+        json_array_append_new(j, json_stringn(list, len));
+        list += len + 1;
+    }
+    return j;
+}
+
 static void print(const struct wsrt_pack *p, const int64_t *axes,
                   const struct wsrt_pick *pick)
 {
@@ -161,6 +206,7 @@ static void print(const struct wsrt_pack *p, const int64_t *axes,
     } else {
         printf("\n  %s\n", how_text(pick->how));
     }
+    print_gates(p, pick);
     print_reasons(p, axes);
     print_binary(p, axes, pick);
 }
@@ -189,6 +235,7 @@ static json_t *pick_json(const struct wsrt_pack *p, const int64_t *axes,
     cli_put(j, "tuned_shape",
             cli_axes_json(p, wsrt_entry_axes(p, pick->entry)));
     cli_put(j, "distance_octaves", cli_real((double)pick->distance / 65536.0));
+    cli_put(j, "gates", gates_json(p, pick->entry));
     cli_put(j, "measured_ns", cli_real(pick->time_ns));
     cli_put(j, "default_ns", cli_real(pick->default_ns));
     return j;

@@ -70,6 +70,49 @@ static void names(void **state)
     assert_null(wsrt_text(f->p, "device", &n));
 }
 
+/* By shape, whatever stands around: a text that is cut short, other shapes, an
+ * index beyond the end. */
+static void gates(void **state)
+{
+    static const char *const rest[] = {": result shapes\n", ":\n", ": result",
+                                       ""};
+    static const int want[] = {13, 0, -1, -1};
+    struct fixture *f = *state;
+    const int64_t *axes = wsrt_entry_axes(f->p, 5);
+    size_t n = 7;
+
+    assert_null(wsrt_entry_gates(f->p, 0, &n)); /* a pack without */
+    assert_int_equal(n, 0);
+    for (size_t i = 0; i < WS_COUNT(rest); i++) {
+        const char *text[] = {"gates", NULL, NULL};
+        char line[600] = "asked few\n9", *at = line + strlen(line);
+        struct wsrt_pack *p;
+        const char *got;
+        size_t bytes;
+        void *image;
+
+        /* Of a shape whose text ends alike; then the one. */
+        for (int k = 0; k < 2; k++) {
+            for (uint32_t a = 0; a < wsrt_axis_count(f->p); a++)
+                at += sprintf(at, "%s%lld", a ? " " : "", (long long)axes[a]);
+            at += sprintf(at, "%s", k ? rest[i] : ": filter\n");
+        }
+        text[1] = line;
+        f->s.content.text = text;
+        assert_int_equal(ws__pack_image(f->ctx, &f->s.content, &image, &bytes),
+                         0);
+        assert_int_equal(wsrt_open_memory(image, bytes, &p, NULL, 0), WSRT_OK);
+        got = wsrt_entry_gates(p, 5, &n);
+        assert_int_equal(got ? (int)n : -1, want[i]);
+        if (want[i] > 0)
+            assert_memory_equal(got, "result shapes", n);
+        assert_null(wsrt_entry_gates(p, 6, &n));
+        assert_null(wsrt_entry_gates(p, UINT32_MAX, &n));
+        wsrt_close(p);
+        ws__free(f->ctx, image);
+    }
+}
+
 static void axis_values(void **state)
 {
     struct fixture *f = *state;
@@ -453,6 +496,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(names),
+        TEST(gates),
         TEST(axis_values),
         TEST(axis_values_that_are_none),
         TEST(past_the_end),

@@ -88,8 +88,8 @@ WSRT_API const char *wsrt_param_name(const struct wsrt_pack *p, uint32_t kernel,
 WSRT_API const char *wsrt_param_text(const struct wsrt_pack *p,
                                      uint32_t variant, uint32_t i);
 /* A text section by name: "op", "kernel:0", "source:0" (by kernel), "device",
- * "evidence", "tool"; NULL if absent. *bytes (may be NULL) without the final
- * NUL. */
+ * "evidence", "gates", "tool"; NULL if absent. *bytes (may be NULL) without the
+ * final NUL. */
 WSRT_API const char *wsrt_text(const struct wsrt_pack *p, const char *name,
                                size_t *bytes);
 
@@ -192,6 +192,13 @@ WSRT_API const int64_t *wsrt_entry_axes(const struct wsrt_pack *p,
                                         uint32_t entry);
 WSRT_API int wsrt_entry(const struct wsrt_pack *p, uint32_t entry,
                         struct wsrt_pick *out);
+/* What an entry's choice passed before it went into the pack: names of gates
+ * with a blank between, *bytes of them and no NUL behind ("filter build result
+ * timed state values shapes again"). Without "shapes" and "values", as of
+ * `tune --gates few`, it was tried on no other shapes or values. NULL: the pack
+ * does not say. */
+WSRT_API const char *wsrt_entry_gates(const struct wsrt_pack *p, uint32_t entry,
+                                      size_t *bytes);
 
 /* ---- launching ---------------------------------------------------------- */
 

@@ -343,3 +343,39 @@ const int64_t *wsrt_entry_axes(const struct wsrt_pack *p, uint32_t entry)
         return NULL;
     return p->shape + (size_t)entry * p->naxis;
 }
+
+/* "1 4096 2:", the values of a shape, as a line of the text begins. */
+static size_t shape_text(const int64_t *axes, uint32_t n, char *out,
+                         size_t room)
+{
+    size_t at = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        at += (size_t)snprintf(out + at, room - at, "%lld%s",
+                               (long long)axes[i], i + 1 < n ? " " : ":");
+    return at;
+}
+
+const char *wsrt_entry_gates(const struct wsrt_pack *p, uint32_t entry,
+                             size_t *bytes)
+{
+    char want[WSRT_MAX_AXES * 24];
+    const int64_t *axes = wsrt_entry_axes(p, entry);
+    const char *line, *end;
+    size_t n, left;
+
+    *bytes = 0;
+    line = wsrt_text(p, "gates", &left);
+    if (!axes || !line)
+        return NULL;
+    n = shape_text(axes, p->naxis, want, sizeof(want));
+    for (; (end = memchr(line, '\n', left)) != NULL; line = end + 1) {
+        left -= (size_t)(end - line) + 1;
+        if ((size_t)(end - line) < n || memcmp(line, want, n) != 0)
+            continue;
+        line += n + (line[n] == ' ');
+        *bytes = (size_t)(end - line);
+        return line;
+    }
+    return NULL;
+}

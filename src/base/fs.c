@@ -390,6 +390,54 @@ int ws__fs_end(struct ws_ctx *ctx, const char *path, int fd, bool sync)
     return e ? ws__fs_fail(ctx, e, "sync", path) : 0;
 }
 
+/* Is there a last line, and is it without its end? */
+static bool is_cut(const char *path)
+{
+    int fd = ws__fd_keep(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    char last = '\n';
+
+    if (fd < 0)
+        return false;
+    if (lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) != 1)
+        last = '\n';
+    close(fd);
+    return last != '\n';
+}
+
+/* Another process may make it at the same time. */
+static int open_lines(struct ws_ctx *ctx, const char *path, int *fd)
+{
+    bool make = !ws__fs_exists(path);
+    int rc = ws__fs_begin(ctx, path, make, fd);
+
+    if (rc >= 0 || !make || !ws__fs_exists(path))
+        return rc;
+    ws__error_clear(ctx);
+    return ws__fs_begin(ctx, path, false, fd);
+}
+
+int ws__fs_add_lines(struct ws_ctx *ctx, const char *path, const char *lines)
+{
+    size_t n = strlen(lines);
+    char *text = ws__alloc(ctx, n + 2, 1);
+    int fd = -1, rc, ended;
+
+    if (!text)
+        return WS_ENOMEM;
+    rc = open_lines(ctx, path, &fd);
+    if (rc >= 0) {
+        /* In one piece: others may add lines meanwhile. */
+        size_t at = is_cut(path) ? 1 : 0;
+
+        text[0] = '\n';
+        memcpy(text + at, lines, n + 1);
+        rc = ws__fs_append(ctx, path, fd, text, at + n);
+    }
+    ended = ws__fs_end(ctx, path, fd, rc >= 0);
+    ws__free(ctx, text);
+    return rc < 0 ? rc : ended;
+}
+
 /* --- folders ------------------------------------------------------------- */
 
 bool ws__fs_is_odd(const char *path)

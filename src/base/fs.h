@@ -52,6 +52,10 @@ int ws__fs_begin(struct ws_ctx *ctx, const char *path, bool make, int *fd);
 int ws__fs_append(struct ws_ctx *ctx, const char *path, int fd,
                   const void *data, size_t len);
 int ws__fs_end(struct ws_ctx *ctx, const char *path, int fd, bool sync);
+/* Whole lines to the end of a file that is made if it is not there. A line that
+ * was left without its end, by whoever was killed or by an editor, stays a line
+ * of its own. */
+int ws__fs_add_lines(struct ws_ctx *ctx, const char *path, const char *lines);
 /* *path: of the program of that name in the first of `folders` (as in PATH,
  * NULL: none) that has it, else where the CUDA toolkit puts its programs, which
  * is in few PATHs; ws__free. NULL: there is none. Relative folders are passed

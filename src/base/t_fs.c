@@ -414,6 +414,26 @@ static void test_mkdirs(void **state)
     ws_ctx_free(ctx);
 }
 
+/* A line that was left without its end is not glued to the next one. */
+static void test_add_lines(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+
+    (void)state;
+    assert_int_equal(ws__fs_add_lines(ctx, in_dir("lines"), "a\nb\n"), 0);
+    assert_int_equal(ws__fs_add_lines(ctx, in_dir("lines"), "c\n"), 0);
+    expect_content(ctx, in_dir("lines"), "a\nb\nc\n");
+    assert_int_equal(ws__fs_write(ctx, in_dir("lines"), "a\nb", 3), 0);
+    assert_int_equal(ws__fs_add_lines(ctx, in_dir("lines"), "c\n"), 0);
+    expect_content(ctx, in_dir("lines"), "a\nb\nc\n");
+    assert_int_equal(ws__fs_write(ctx, in_dir("lines"), "", 0), 0);
+    assert_int_equal(ws__fs_add_lines(ctx, in_dir("lines"), "c\n"), 0);
+    expect_content(ctx, in_dir("lines"), "c\n");
+    assert_int_equal(ws__fs_add_lines(ctx, in_dir("no/lines"), "c\n"),
+                     WS_ENOENT);
+    ws_ctx_free(ctx);
+}
+
 static void test_paths(void **state)
 {
     static const struct {
@@ -560,6 +580,7 @@ int main(void)
         T(test_every_call_fails),
         T(test_interrupted),
         T(test_mkdirs),
+        T(test_add_lines),
         T(test_paths),
         T(test_inside),
         T(test_relative),

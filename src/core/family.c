@@ -37,13 +37,25 @@ enum ws__family ws__family_parse(const char *key)
     return (enum ws__family)f;
 }
 
+/* What cannot be asked with all signs turned cannot with some, and what cannot
+ * be asked huge cannot on one side of zero, unless the op speaks of these. */
+static enum ws__family spoken_of(const struct ws__op *op, enum ws__family f)
+{
+    if (op->refused[f])
+        return f;
+    if (f == WS__FAMILY_ONE_SIDED)
+        return op->refused[WS__FAMILY_MINUS] ? WS__FAMILY_MINUS
+                                             : WS__FAMILY_HUGE;
+    return f == WS__FAMILY_SIGNS ? WS__FAMILY_MINUS : f;
+}
+
 const char *ws__family_refused(const struct ws__op *op, enum ws__family f)
 {
-    return (size_t)f < WS_COUNT(families) ? op->refused[f]
+    return (size_t)f < WS_COUNT(families) ? op->refused[spoken_of(op, f)]
                                           : "there are no such values";
 }
 
 bool ws__family_finite(const struct ws__op *op, enum ws__family f)
 {
-    return (size_t)f < WS_COUNT(families) && op->finite[f];
+    return (size_t)f < WS_COUNT(families) && op->finite[spoken_of(op, f)];
 }

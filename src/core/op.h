@@ -114,7 +114,9 @@ const char *ws__tolerance_rule(const struct ws__tolerance *t);
     X(ZEROS, "zeros", "nothing but zeros")                                     \
     X(HUGE, "huge", "near the end of what results can hold")                   \
     X(DENORMAL, "denormal", "below the smallest normal number")                \
-    X(SPIKES, "spikes", "one huge element in each stretch of a tile")
+    X(SPIKES, "spikes", "one huge element in each stretch of a tile")          \
+    X(SIGNS, "signs", "other signs in every fourth place, by lot")             \
+    X(ONE_SIDED, "one-sided", "huge, inputs below and above zero in turn")
 
 enum ws__family {
 #define WS_X(name, key, text) WS__FAMILY_##name,

@@ -55,6 +55,16 @@ enum ws__gate_end ws__gate_end(const struct ws__trial *t, enum ws__gate g)
     return (enum ws__gate_end)(t->gates >> (2 * g) & 3);
 }
 
+uint32_t ws__gates_passed(const struct ws__trial *t)
+{
+    uint32_t bits = 0;
+
+    for (unsigned g = 0; g < WS__NGATE; g++)
+        if (ws__gate_end(t, (enum ws__gate)g) == WS__GATE_PASSED)
+            bits |= 1u << g;
+    return bits;
+}
+
 void ws__gate_note(struct ws__trial *t, enum ws__gate g, enum ws__gate_end end,
                    uint64_t ns)
 {

@@ -167,6 +167,7 @@ void ws__trial_clear(struct ws_ctx *ctx, struct ws__trial *t);
 int ws__trial_copy(struct ws_ctx *ctx, const struct ws__trial *from,
                    struct ws__trial *to);
 enum ws__gate_end ws__gate_end(const struct ws__trial *t, enum ws__gate g);
+uint32_t ws__gates_passed(const struct ws__trial *t); /* bit g: gate g */
 /* What it cost is added to what it cost so far. */
 void ws__gate_note(struct ws__trial *t, enum ws__gate g, enum ws__gate_end end,
                    uint64_t ns);

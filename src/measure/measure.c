@@ -838,7 +838,7 @@ static void seal_protocol(struct ws__measure *m)
                                        [WS__CACHE_WARM] = "warm"};
 
     snprintf(m->info.id.protocol, sizeof(m->info.id.protocol),
-             "measure 3, cache %s, %d sets%s%s", mode[m->opts.cache], WS__SETS,
+             "measure 4, cache %s, %d sets%s%s", mode[m->opts.cache], WS__SETS,
              m->opts.graph ? ", graph" : "",
              m->opts.few_gates ? ", few gates" : "");
     ws__identity_seal(&m->info.id);
@@ -864,14 +864,26 @@ int ws__measure_reference(struct ws__measure *m)
 }
 
 /* The same question with another seed. */
-static int run_other(struct ws__measure *m, struct ws__problem *other)
+static int run_other(void *user, struct ws__problem *other, uint64_t seed)
 {
-    uint32_t w = m->problem_workload;
+    struct ws__measure *m = user;
+    unsigned threads = m->opts.ref_threads;
+    enum ws__family f = m->problem_family;
 
-    WS_TRY(m->deps.problem_fill(other, m->ref, ~m->problem->seed >> 1,
-                                m->opts.ref_threads));
-    return m->refkernel ? ws__refkernel_run(m->refkernel, w, other)
-                        : m->deps.reference_run(m->ref, other);
+    WS_TRY(f ? m->deps.problem_family(other, m->ref, seed, threads, f)
+             : m->deps.problem_fill(other, m->ref, seed, threads));
+    return m->refkernel
+               ? ws__refkernel_run(m->refkernel, m->problem_workload, other)
+               : m->deps.reference_run(m->ref, other);
+}
+
+int ws__measure_sizes(struct ws__measure *m)
+{
+    enum ws__step step = ws__measure_step(m, WS__STEP_INPUTS);
+    int rc = ws__problem_sizes(m->problem, run_other, m);
+
+    ws__measure_step(m, step);
+    return rc;
 }
 
 /* With an axis of one element a result may well be fixed, as that of a softmax
@@ -897,7 +909,7 @@ static int admit_variety(struct ws__measure *m)
     if (has_axis_of_one(m) || !ws__reference_constant(m->problem, NULL, &t))
         return 0;
     WS_TRY(ws__problem_new(m->ctx, m->problem->in, &other));
-    rc = run_other(m, other);
+    rc = run_other(m, other, ~m->problem->seed >> 1);
     if (rc >= 0 && ws__reference_constant(m->problem, other, &t)) {
         rc = ws__fail(m->ctx, WS_EREFERENCE,
                       "output '%s' of '%s' tells nothing: every element is "

@@ -366,6 +366,8 @@ uint64_t ws__measure_max_bytes(const struct ws__measure *m);
 /* The reference results of m->problem, which are fit to judge by. */
 int ws__measure_reference(struct ws__measure *m);
 int ws__measure_admit(struct ws__measure *m); /* those that are there */
+/* Of which size results of inputs like those of m->problem are. */
+int ws__measure_sizes(struct ws__measure *m);
 
 /* measure_trusted.c: the op's trusted kernel. Errors: WS_EREFERENCE. */
 /* 0 if none of the kernels has its source. */

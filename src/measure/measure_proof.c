@@ -258,6 +258,9 @@ int ws__proof_problem(struct ws__measure *m, const struct ws__candidate *c,
     q.workload = (uint32_t)at;
     memset(&t, 0, sizeof(t));
     rc = ws__measure_answer(p, &q, &t);
+    /* Who takes the problem has no reference to ask. */
+    if (rc >= 0 && t.verdict == WS__V_OK && !p->problem->sized)
+        rc = ws__measure_sizes(p);
     if (rc >= 0 && t.verdict == WS__V_OK) {
         *work = &m->proof->workload[at];
         *out = p->problem;
@@ -339,18 +342,22 @@ static int on_shapes(struct ws__measure *m, struct ws__subject *s,
 static int on_family(struct ws__measure *m, struct ws__subject *s, size_t at,
                      enum ws__family f)
 {
+    const struct ws__instance *in;
     char words[200];
 
     if (s->t->verdict != WS__V_OK ||
         (ws__family_refused(m->op, f) && !ws__family_finite(m->op, f)))
+        return 0;
+    WS_TRY(ws__measure_instance(m->proof->m, (uint32_t)at, &in));
+    if (!ws__family_tells(in, f))
         return 0;
     snprintf(words, sizeof(words), "right on the op's values, not on '%s' (%s)",
              ws__family_key(f), ws__family_text(f));
     return run_on(m, s, at, f, words);
 }
 
-/* All families on one shape; and two of them, which tell most, on the workload
- * that was asked for: a kernel may know its sizes. */
+/* All families on one shape; and those that tell most on the workload that was
+ * asked for: a kernel may know its sizes, and a small shape has few values. */
 static int on_values(struct ws__measure *m, struct ws__subject *s, size_t at)
 {
     size_t asked = m->proof->hidden.n + s->t->workload;
@@ -361,6 +368,7 @@ static int on_values(struct ws__measure *m, struct ws__subject *s, size_t at)
     if (at != asked) {
         WS_TRY(on_family(m, s, asked, WS__FAMILY_MINUS));
         WS_TRY(on_family(m, s, asked, WS__FAMILY_SPIKES));
+        WS_TRY(on_family(m, s, asked, WS__FAMILY_SIGNS));
     }
     ws__measure_gate(s, 1, WS__GATE_VALUES, start);
     return 0;

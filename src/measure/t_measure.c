@@ -1442,6 +1442,67 @@ static void damaged_samples(void **state)
     }
 }
 
+static double cancelled; /* the result of the first run */
+
+/* One sum of many terms: mostly about 1. */
+static int nearly_cancels(struct ws__reference *r, struct ws__problem *p)
+{
+    static const double others[] = {0.7, -1.2, 0.01, 0.5, -0.9};
+
+    (void)r;
+    p->result[1][0] =
+        t_reference_runs ? others[t_reference_runs % 5] : cancelled;
+    t_reference_runs++;
+    return 0;
+}
+
+#define ZERO "kernel k\nmul 1 0 0\n"
+
+/* A single result that is far smaller than what was summed: an honest kernel
+ * errs as if it were not. */
+static void single_result_cancels(void **state)
+{
+    static const struct {
+        const char *source;
+        double want;
+        enum ws__verdict verdict;
+        long runs;
+    } row[] = {
+        {ZERO "add 1 0.0000101\n", 1e-5, WS__V_OK, 10},
+        {ZERO "add 1 0.00003\n", 1e-5, WS__V_WRONG, 10},
+        {ZERO "add 1 1.0000001\n", 1, WS__V_OK, 1},
+        {"kernel k\nadd 1 0\n", 1e-5, WS__V_WRONG, 1}, /* not written */
+    };
+    struct ws__question q = t_question(1, 0, 0);
+
+    (void)state;
+    q.want = WS__WANT_BUILD | WS__WANT_VERDICT;
+    for (size_t i = 0; i < WS_COUNT(row); i++) {
+        struct ws__measure_deps deps = t_deps;
+        struct ws__measure_opts opts = {.builders = 1, .seed = 7};
+        struct once o;
+
+        reset(NULL);
+        deps.reference_run = nearly_cancels;
+        cancelled = row[i].want;
+        once_begin(&o, row[i].source);
+        o.c->workload[0].axis[0] = 1;
+        o.c->op.tolerance =
+            (struct ws__tolerance){.kind = WS__TOL_AUTO,
+                                   .reduction = t_expr(o.c, "64"),
+                                   .accumulate = WS__DT_F32};
+        o.c->op.reference = "native"; /* no admission */
+        assert_int_equal(ws__measure_open_with(o.ctx, &deps, &o.c->op,
+                                               &o.c->kernel, 1, o.c->workload,
+                                               1, &opts, &o.m),
+                         0);
+        once_ask(&o, &q);
+        assert_int_equal(o.t[0].verdict, row[i].verdict);
+        assert_int_equal(t_reference_runs, row[i].runs);
+        once_end(&o);
+    }
+}
+
 static void reference_fails(void **state)
 {
     struct ws__question q = t_question(1, 0, 0);
@@ -1598,6 +1659,7 @@ int main(void)
         cmocka_unit_test_setup(device_does_not_come_back, reset),
         cmocka_unit_test_setup(damaged_samples, reset),
         cmocka_unit_test_setup(reference_fails, reset),
+        cmocka_unit_test_setup(single_result_cancels, reset),
         cmocka_unit_test_setup(stopped, reset),
         cmocka_unit_test_setup(prefetched, reset),
         cmocka_unit_test_setup(prefetched_failure, reset),

@@ -5,9 +5,30 @@
 #include "measure/fleet.h"
 #include "measure/t_measure_once.h"
 
+/* What the samples of a screened candidate may take. */
+#define SCREEN_NS 150000000u
+
 #define GOOD                                                                   \
-    "kernel k\nmul 1 0 2\nslow 200\ntime 1000\nif V 1 slowed power 10 12\n"    \
+    "kernel k\nmul 1 0 2\nslow 200\ntime 1000\n"                               \
     "if V 2 slowed thermal 0 1e15\nif V 3 fill 1 7\n"
+
+/* The first samples that count are slowed, and no others. How many were thrown
+ * away before them to warm up depends on the machine; those have a part of the
+ * time only. */
+static bool slows_first;
+
+static void slow_first(struct t_script *s, struct ws__device *d,
+                       const struct ws__dev_batch *b, struct ws__dev_sample *x,
+                       size_t n)
+{
+    (void)s;
+    (void)d;
+    if (!slows_first || b->limit_ns != SCREEN_NS)
+        return;
+    for (size_t i = 0; i < 2 && i < n; i++)
+        x[i].slowed = WS__SLOW_POWER;
+    slows_first = false;
+}
 
 static uint64_t sum(const struct ws__throughput *t)
 {
@@ -29,9 +50,11 @@ static void steps(void **state)
 
     (void)state;
     once_begin(&o, GOOD);
+    t_script.after_run = slow_first;
     for (int v = 0; v < 4; v++) {
         struct ws__question q = t_question((uint64_t)v + 1, v, 0);
 
+        slows_first = v == 1;
         once_ask(&o, &q);
         assert_int_equal(o.t[0].verdict, v == 3 ? WS__V_WRONG : WS__V_OK);
     }
@@ -40,7 +63,8 @@ static void steps(void **state)
     assert_int_equal(t.devices, 1);
     assert_int_equal(t.trials, 4);
     assert_int_equal(t.ahead, 0);
-    assert_true(t.slowed > 2);
+    assert_false(slows_first);
+    assert_true(t.slowed > 1);
     assert_int_equal(t.lost_some, 2);
     assert_int_equal(t.kept_some, 1);
     assert_int_equal(sum(&t), t.wall_ns);

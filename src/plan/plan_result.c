@@ -200,6 +200,39 @@ static int evidence_text(struct ws_ctx *ctx, struct ws__arena *a,
                 out);
 }
 
+/* What each choice passed, by shape (wsrt_entry_gates); the first line says
+ * what was asked for. */
+static int gates_text(struct ws_ctx *ctx, struct ws__arena *a,
+                      const struct ws__spec *s, const struct ws__outcome *o,
+                      const struct ws_tune_result *r, const char **out)
+{
+    struct ws__buf b;
+
+    ws__buf_init(&b, ctx, SIZE_MAX);
+    ws__buf_printf(&b, "asked %s\n",
+                   r->recordings  ? "none"
+                   : r->few_gates ? "few"
+                                  : "all");
+    for (size_t i = 0; i < o->n; i++) {
+        const struct ws__choice *c = &o->choice[i];
+        uint32_t passed = ws__gates_passed(&c->best) | c->passed;
+
+        if (!c->speaks)
+            continue;
+        for (size_t k = 0; k < s->op->naxis; k++)
+            ws__buf_printf(&b, "%s%lld", k ? " " : "",
+                           (long long)s->workload[i].axis[k]);
+        ws__buf_puts(&b, ":");
+        for (unsigned g = 0; g < WS__NGATE; g++)
+            if (passed >> g & 1)
+                ws__buf_printf(&b, " %s", ws__gate_key((enum ws__gate)g));
+        ws__buf_puts(&b, "\n");
+    }
+    *out = b.failed ? NULL : keep(a, &b);
+    ws__buf_free(&b);
+    return *out ? 0 : ws__nomem(ctx);
+}
+
 static int device_text(struct ws_ctx *ctx, struct ws__arena *a,
                        const struct ws__identity *id, const char **out)
 {
@@ -221,7 +254,7 @@ static int pack_texts(struct ws_spec *spec, struct ws__arena *a,
     struct ws__spec *s = spec->s;
     size_t n = 0;
     const char **t =
-        ws__arena_alloc(a, 2 * (4 + 2 * s->nkernel) + 1, sizeof(*t));
+        ws__arena_alloc(a, 2 * (5 + 2 * s->nkernel) + 1, sizeof(*t));
 
     if (!t)
         return WS_ENOMEM;
@@ -231,6 +264,8 @@ static int pack_texts(struct ws_spec *spec, struct ws__arena *a,
     WS_TRY(device_text(spec->ctx, a, id, &t[n++]));
     t[n++] = "evidence";
     WS_TRY(evidence_text(spec->ctx, a, o, r, &t[n++]));
+    t[n++] = "gates";
+    WS_TRY(gates_text(spec->ctx, a, s, o, r, &t[n++]));
     for (size_t k = 0; k < s->nkernel; k++) {
         char *op = NULL, *kernel = NULL;
 
@@ -439,6 +474,7 @@ int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
     res->r.filtered = o->filtered;
     res->r.missed = o->missed;
     res->r.stopped = o->stopped;
+    res->r.few_gates = opts->few_gates != 0;
     if (t->rec)
         fill_recorded(t->rec, ws__arena_strdup(a, opts->recordings), row, o->n,
                       &res->r);

@@ -516,7 +516,6 @@ int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
         t.ctx->err = why;
     (*out)->unfit = t.unfit;
     (*out)->throughput = spent;
-    (*out)->few_gates = o.few_gates != 0;
     snprintf((*out)->unfit_why, sizeof((*out)->unfit_why), "%s", t.unfit_why);
 done:
     tune_end(&t);

@@ -419,17 +419,14 @@ static int learn(void *self, const char *text)
 {
     struct ws_ctx *ctx = ((struct ws__workshop *)self)->spec->ctx;
     char *path = memory_path(ctx);
-    int fd = -1, rc = path ? 0 : WS_ENOMEM, ended;
+    int rc = path ? 0 : WS_ENOMEM;
 
     if (rc >= 0)
         rc = ws__fs_mkdirs(ctx, ctx->data_dir);
     if (rc >= 0)
-        rc = ws__fs_begin(ctx, path, !ws__fs_exists(path), &fd);
-    if (rc >= 0)
-        rc = ws__fs_append(ctx, path, fd, text, strlen(text));
-    ended = ws__fs_end(ctx, path, fd, rc >= 0);
+        rc = ws__fs_add_lines(ctx, path, text);
     ws__free(ctx, path);
-    return rc < 0 ? rc : ended;
+    return rc;
 }
 
 /* --- the workshop --------------------------------------------------------- */

@@ -137,6 +137,8 @@ static int family(const struct ws__auditing *x, enum ws__family f)
     int rc;
 
     line.why = ws__family_refused(x->in->op, f);
+    if (!line.why && !ws__family_tells(x->in, f))
+        line.why = "the op's fills lie around zero";
     if (line.why && !ws__family_finite(x->in->op, f))
         return ws__audit_tell(x, &line);
     WS_TRY(

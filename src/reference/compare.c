@@ -18,10 +18,12 @@
  * instead of rounding once every 16 terms err with one sign, by about
  * 0.7 u (2/3) K/16 times the largest results of 4 s or so: u K/8 s. s is the
  * root mean square of the reference: an element that cancels to nearly
- * nothing errs as much as its neighbours. To this comes what types lose near
- * zero. A = (8 sqrt(K) + K/8) u(accumulate) s + tiny. Where sums are kept in
- * types of float32's range each of K partial sums may be flushed to zero below
- * the smallest normal number, as atomics of GPUs do: tiny has K of these.
+ * nothing errs as much as its neighbours. Where there are no neighbours, s is
+ * what results of other seeds say (results_size.c). To this comes what types
+ * lose near zero. A = (8 sqrt(K) + K/8) u(accumulate) s + tiny. Where sums are
+ * kept in types of float32's range each of K partial sums may be flushed to
+ * zero below the smallest normal number, as atomics of GPUs do: tiny has K of
+ * these.
  *
  * Where one term of a sum is far larger than the others (the family `spikes`)
  * the partial sums behind it are of the size |r| of that result and not of s,
@@ -73,6 +75,7 @@ struct job {
     const void *got;
     const double *want;
     double a, b, ratio;
+    double size;      /* AUTO: results are taken to be of that at least */
     double near;      /* EITHER: what b counts beside |r| */
     bool either;      /* one of a and b |r| is enough, all must be finite */
     double about;     /* a, from a sample */
@@ -391,7 +394,8 @@ static double bound_at_zero(const struct ws__instance *in,
 {
     if (job->tol->kind != WS__TOL_AUTO)
         return job->tol->atol;
-    return sum_error(in, job->tol) * s + tiny(in, job->tol, job->shape->dtype);
+    return sum_error(in, job->tol) * fmax(s, job->size) +
+           tiny(in, job->tol, job->shape->dtype);
 }
 
 /* Root mean square of some of the reference: runs, evenly spread. */
@@ -736,31 +740,39 @@ int ws__compare_by(struct ws_ctx *ctx, const struct ws__instance *in,
     return compare_job(ctx, in, tensor, &job, m);
 }
 
-int ws__compare(struct ws_ctx *ctx, const struct ws__instance *in,
-                size_t tensor, const void *got, const double *want,
-                uint32_t poison, struct ws__mismatch *m)
-{
-    return ws__compare_by(ctx, in, &in->op->tolerance, tensor, got, want,
-                          poison, m);
-}
-
-int ws__compare_uneven(struct ws_ctx *ctx, const struct ws__instance *in,
-                       size_t tensor, const void *got, const double *want,
-                       uint32_t poison, struct ws__mismatch *m)
+static int compare_sized(struct ws_ctx *ctx, const struct ws__instance *in,
+                         size_t tensor, const void *got, const double *want,
+                         double size, uint32_t poison, bool uneven,
+                         struct ws__mismatch *m)
 {
     const struct ws__tolerance *tol = &in->op->tolerance;
     struct job job;
 
     make_job(in, tol, tensor, got, want, poison, &job);
-    if (tol->kind == WS__TOL_AUTO && !job.exact)
+    job.size = size;
+    if (uneven && tol->kind == WS__TOL_AUTO && !job.exact)
         job.b += UNEVEN_SHARE * sum_error(in, tol);
     return compare_job(ctx, in, tensor, &job, m);
 }
 
+int ws__compare(struct ws_ctx *ctx, const struct ws__instance *in,
+                size_t tensor, const void *got, const double *want, double size,
+                uint32_t poison, struct ws__mismatch *m)
+{
+    return compare_sized(ctx, in, tensor, got, want, size, poison, false, m);
+}
+
+int ws__compare_uneven(struct ws_ctx *ctx, const struct ws__instance *in,
+                       size_t tensor, const void *got, const double *want,
+                       double size, uint32_t poison, struct ws__mismatch *m)
+{
+    return compare_sized(ctx, in, tensor, got, want, size, poison, true, m);
+}
+
 int ws__compare_finite(struct ws_ctx *ctx, const struct ws__instance *in,
                        size_t tensor, const void *got, const double *want,
-                       uint32_t poison, struct ws__mismatch *m)
+                       double size, uint32_t poison, struct ws__mismatch *m)
 {
-    WS_TRY(ws__compare(ctx, in, tensor, got, want, poison, m));
+    WS_TRY(ws__compare(ctx, in, tensor, got, want, size, poison, m));
     return m->nan == 0 && m->unwritten == 0;
 }

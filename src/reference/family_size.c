@@ -17,6 +17,8 @@
  * Spikes are one of WS__STRETCH elements: K is that much smaller for them, and
  * they are at most SPIKE times the tensor's size.
  *
+ * ONE_SIDED: as HUGE, with c = 1.
+ *
  * DENORMAL: the largest magnitude is half the smallest normal number.
  */
 #include "reference/refpriv.h"
@@ -46,6 +48,33 @@ bool ws__family_changes(const struct ws__instance *in, size_t tensor)
     return t->role != WS__OUTPUT && t->ndim > 0 && f &&
            ws__dtype_is_float(in->shape[tensor].dtype) &&
            (f->kind == WS__FILL_NORMAL || f->kind == WS__FILL_UNIFORM);
+}
+
+/* Is it the first, third, ... of those that families change? */
+bool ws__family_below(const struct ws__instance *in, size_t tensor)
+{
+    bool below = true;
+
+    for (size_t t = 0; t < tensor; t++)
+        if (ws__family_changes(in, t))
+            below = !below;
+    return below;
+}
+
+/* Has it values of one sign, or mostly? */
+static bool leans(const struct ws__fill *f)
+{
+    return f->kind == WS__FILL_UNIFORM ? f->a + f->b != 0 : f->a != 0;
+}
+
+bool ws__family_tells(const struct ws__instance *in, enum ws__family f)
+{
+    bool any = f != WS__FAMILY_SIGNS;
+
+    for (size_t t = 0; t < in->op->ntensor && !any; t++)
+        any = ws__family_changes(in, t) &&
+              leans(ws__workload_fill(in->op, in->workload, t));
+    return any;
 }
 
 /* The declared length of sums, else that of the longest dimension. */
@@ -85,7 +114,9 @@ static double bias(const struct ws__instance *in)
     return n > 1 ? most * next : most * most;
 }
 
-static double limit(const struct ws__instance *in, double k, size_t tensor)
+/* c: how far inputs are from zero mean. */
+static double limit(const struct ws__instance *in, double k, double c,
+                    size_t tensor)
 {
     enum ws__dtype acc = in->op->tolerance.accumulate;
     double m2 = ends[acc && ws__dtype_is_float(acc) ? acc : WS__DT_F32].largest;
@@ -95,7 +126,7 @@ static double limit(const struct ws__instance *in, double k, size_t tensor)
         enum ws__dtype d = in->shape[t].dtype;
 
         if (in->op->tensor[t].role != WS__INPUT && ws__dtype_is_float(d))
-            m2 = fmin(m2, ends[d].largest / 2 / (k * bias(in) + 8 * sqrt(k)));
+            m2 = fmin(m2, ends[d].largest / 2 / (k * c + 8 * sqrt(k)));
     }
     return fmin(sqrt(m2), ends[in->shape[tensor].dtype].largest / 8);
 }
@@ -109,10 +140,12 @@ double ws__family_size(const struct ws__instance *in, enum ws__family f,
 
     switch (f) {
     case WS__FAMILY_HUGE:
-        return limit(in, k, tensor);
+        return limit(in, k, bias(in), tensor);
+    case WS__FAMILY_ONE_SIDED:
+        return limit(in, k, 1, tensor);
     case WS__FAMILY_SPIKES:
         return fmin(SPIKE * ws__fill_rms(rule),
-                    limit(in, fmax(k / WS__STRETCH, 1), tensor));
+                    limit(in, fmax(k / WS__STRETCH, 1), bias(in), tensor));
     case WS__FAMILY_DENORMAL:
         return ends[in->shape[tensor].dtype].normal / 2;
     default:

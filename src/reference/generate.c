@@ -155,6 +155,7 @@ double ws__fill_peak(const struct ws__fill *rule)
 
 #define TIE_SEED 0x7469657300u
 #define SPIKE_SEED 0x7370696b00u
+#define SIGNS_SEED 0x7369676e00u
 
 /* Four values: at random, or, in every second stretch, all the same. Zero is
  * among them where normal values lie around it: some kernels take the first
@@ -189,6 +190,15 @@ static void spike(const struct ws__twist *w, uint64_t seed, uint64_t first,
     }
 }
 
+/* A fourth and not a half of them: a sum of terms of one sign keeps it mostly,
+ * and what is divided by such a sum stays well-conditioned. */
+static void turn_some(uint64_t seed, uint64_t first, double *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(ws__rng_at(seed ^ SIGNS_SEED, first + i) >> 62))
+            v[i] = -v[i];
+}
+
 static void change(const struct ws__fill *rule, uint64_t seed,
                    const struct ws__twist *w, uint64_t first, double *v,
                    size_t n)
@@ -219,6 +229,15 @@ static void change(const struct ws__fill *rule, uint64_t seed,
         break;
     case WS__FAMILY_SPIKES:
         spike(w, seed, first, v, n);
+        break;
+    case WS__FAMILY_ONE_SIDED:
+        unit = ws__fill_rms(rule);
+        scale(v, n, 0, unit > 0 ? w->size / unit : 0);
+        for (size_t i = 0; i < n; i++)
+            v[i] = copysign(v[i], w->below ? -1 : 1);
+        break;
+    case WS__FAMILY_SIGNS:
+        turn_some(seed, first, v, n);
         break;
     case WS__FAMILY_PLAIN:
     case WS__NFAMILY:

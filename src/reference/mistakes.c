@@ -555,7 +555,7 @@ int ws__judge_output(const struct ws__right *r, enum ws__judging how,
     rc = how == WS__JUDGE_END
              ? ws__compare_end(r->ctx, r->in, &r->in->op->tolerance, r->tensor,
                                r->got, r->v, POISON)
-             : ws__compare(r->ctx, r->in, r->tensor, r->got, r->v, POISON,
+             : ws__compare(r->ctx, r->in, r->tensor, r->got, r->v, 0, POISON,
                            &out->mismatch);
     WS_TRY(rc);
     out->end = rc ? WS__MISTAKE_PASSES : WS__MISTAKE_REJECTED;

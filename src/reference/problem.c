@@ -177,6 +177,7 @@ static int fill_rule(struct ws__problem *p, size_t i,
 
     if (family != WS__FAMILY_PLAIN && ws__family_changes(p->in, i)) {
         twist.size = ws__family_size(p->in, family, i);
+        twist.below = ws__family_below(p->in, i);
         j.twist = &twist;
     }
     /* Below a few blocks a thread costs more than it saves. */
@@ -242,6 +243,8 @@ int ws__problem_fill_family(struct ws__problem *p, struct ws__reference *r,
     bool native = false;
 
     p->seed = seed;
+    memset(p->size, 0, sizeof(p->size));
+    p->sized = false;
     for (size_t i = 0; i < p->in->op->ntensor; i++) {
         const struct ws__fill *rule;
 

@@ -74,6 +74,10 @@ struct ws__problem {
     void *input[WS__MAX_TENSORS];    /* NULL for outputs */
     double *result[WS__MAX_TENSORS]; /* NULL for inputs */
     uint64_t seed;
+    /* Of results of such inputs, if `sized` (ws__problem_sizes); a fill takes
+     * both back. */
+    double size[WS__MAX_TENSORS];
+    bool sized;
     /* Whoever runs the reference looks at the results: neither NaN nor, from a
      * trusted kernel, other values the second time are a failure of the run. */
     bool unjudged;
@@ -93,6 +97,9 @@ int ws__problem_fill(struct ws__problem *p, struct ws__reference *r,
 int ws__problem_fill_family(struct ws__problem *p, struct ws__reference *r,
                             uint64_t seed, unsigned threads, enum ws__family f);
 
+/* false: values are like the plain ones, as SIGNS of fills around zero are. */
+bool ws__family_tells(const struct ws__instance *in, enum ws__family f);
+
 /* Bytes that must move at least on the inputs that p holds: the floor's, less
  * the rows that no entry of their index names, or more than one does. */
 int ws__problem_bytes(const struct ws__problem *p, double *bytes);
@@ -100,6 +107,14 @@ int ws__problem_bytes(const struct ws__problem *p, double *bytes);
  * how many entries name one. */
 int ws__problem_rows(const struct ws__problem *p, size_t tensor,
                      uint64_t *distinct, uint64_t *named);
+
+/* Has the output so few elements that their size may be an accident, and does
+ * the tolerance rest on it? */
+bool ws__problem_few(const struct ws__problem *p, size_t tensor);
+/* p->size of such outputs: the median over draws. `draw` fills `other` as p
+ * was filled, but from this seed, and computes its result. */
+typedef int ws__draw_fn(void *user, struct ws__problem *other, uint64_t seed);
+int ws__problem_sizes(struct ws__problem *p, ws__draw_fn *draw, void *user);
 
 /* 0, or WS_EACCES: the reference is Python and nobody said that it may run. */
 int ws__reference_allowed(struct ws_ctx *ctx, const struct ws__op *op,
@@ -196,26 +211,27 @@ void ws__python_last_words(int log, char *out, size_t n);
  * pass. Either: if |a-r| > atol and > rtol*(|r|+1e-8), or it is not finite.
  * Auto: |a-r| <= 2*eps(dtype)*|r| + (8*sqrt(len) + len/8)*eps(acc)*s,
  * where s is the root mean square of the reference (compare.c has the
- * derivation); integers must equal the rounded reference. NaN or infinity where
+ * derivation), or `size` if that is larger: 0 where the results themselves
+ * tell it; integers must equal the rounded reference. NaN or infinity where
  * the reference has none always fails. `poison`: pattern the buffer was filled
  * with; wrong elements that still hold exactly that pattern count as unwritten
  * and fail whatever the ratio. Fills m; returns 1 equal, 0 not, negative on
  * error.
  */
 int ws__compare(struct ws_ctx *ctx, const struct ws__instance *in,
-                size_t tensor, const void *got, const double *want,
+                size_t tensor, const void *got, const double *want, double size,
                 uint32_t poison, struct ws__mismatch *m);
 /* The same for results of which some are far larger than others, since one
  * term of theirs is: what sums of that size err by is allowed, too. */
 int ws__compare_uneven(struct ws_ctx *ctx, const struct ws__instance *in,
                        size_t tensor, const void *got, const double *want,
-                       uint32_t poison, struct ws__mismatch *m);
+                       double size, uint32_t poison, struct ws__mismatch *m);
 /* Errors are not judged: 1 if every element was written, and is a number (or
  * the reference's infinity, or what overflows in its type) where the reference
  * is one. For families of which ws__family_finite says so. */
 int ws__compare_finite(struct ws_ctx *ctx, const struct ws__instance *in,
                        size_t tensor, const void *got, const double *want,
-                       uint32_t poison, struct ws__mismatch *m);
+                       double size, uint32_t poison, struct ws__mismatch *m);
 /* By another tolerance than the op's. */
 int ws__compare_by(struct ws_ctx *ctx, const struct ws__instance *in,
                    const struct ws__tolerance *tol, size_t tensor,

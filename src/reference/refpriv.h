@@ -15,8 +15,9 @@ unsigned ws__reference_threads(unsigned wanted);
 /* A family of values of one tensor. */
 struct ws__twist {
     enum ws__family family;
-    double size;       /* HUGE, SPIKES, DENORMAL: ws__family_size */
+    double size;       /* HUGE, SPIKES, DENORMAL, ONE_SIDED: ws__family_size */
     uint64_t elements; /* of the buffer */
+    bool below;        /* ONE_SIDED: below zero, not above */
 };
 
 /* Fills elements [begin, end) of a buffer of type t by a rule; begin is a
@@ -32,6 +33,8 @@ double ws__fill_peak(const struct ws__fill *rule);
 
 /* May a family change this tensor? */
 bool ws__family_changes(const struct ws__instance *in, size_t tensor);
+/* Is it one that ONE_SIDED puts below zero? */
+bool ws__family_below(const struct ws__instance *in, size_t tensor);
 /* How large, in what unit family_size.c says, values of a family are; 0: the
  * family has no size. */
 double ws__family_size(const struct ws__instance *in, enum ws__family f,

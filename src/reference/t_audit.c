@@ -174,6 +174,7 @@ static void test_fit(void **state)
     assert_int_equal(find(&s, "Y")->end, WS__AUDIT_FINE);
     assert_int_equal(find(&s, "huge")->end, WS__AUDIT_FINE);
     assert_true(find(&s, "x3")->tried == find(&s, "x3")->caught);
+    assert_string_equal(why(&s, "signs"), "the op's fills lie around zero");
     ws_ctx_free(ctx);
 }
 
@@ -189,6 +190,7 @@ static void test_declared(void **state)
     s.op.refused[WS__FAMILY_HUGE] = "not for such values";
     s.op.refused[WS__FAMILY_SPIKES] = "errors grow";
     s.op.finite[WS__FAMILY_SPIKES] = true;
+    s.op.refused[WS__FAMILY_MINUS] = "none is negative"; /* nor are some */
     assert_int_equal(audit(ctx, &s), 0);
     assert_int_equal(s.refused, 0);
     assert_has(why(&s, "rounded to the next narrower type"), "no more exact");
@@ -198,6 +200,7 @@ static void test_declared(void **state)
     assert_string_equal(why(&s, "huge"), "not for such values");
     assert_int_equal(find(&s, "spikes")->end, WS__AUDIT_FINE);
     assert_int_equal(find(&s, "spikes")->tried, 0);
+    assert_string_equal(why(&s, "signs"), "none is negative");
     ws_ctx_free(ctx);
 }
 
@@ -402,9 +405,15 @@ static void test_families_of(void **state)
     make(&s, root);
     s.op.tensor[X].fill = (struct ws__fill){WS__FILL_UNIFORM, 1, 2};
     assert_int_equal(audit(ctx, &s), 0);
-    assert_int_equal(s.refused, 1);
+    assert_int_equal(s.refused, 2);
     assert_int_equal(find(&s, "x-1")->end, WS__AUDIT_REFUSED);
+    assert_int_equal(find(&s, "signs")->end, WS__AUDIT_REFUSED);
     assert_has(why(&s, "x-1"), "values: {x-1: why}");
+    make(&s, root);
+    s.op.tensor[X].fill = (struct ws__fill){WS__FILL_UNIFORM, 1, 2};
+    s.op.refused[WS__FAMILY_MINUS] = "no root of it"; /* says both */
+    assert_int_equal(audit(ctx, &s), 0);
+    assert_int_equal(s.refused, 0);
     ws_ctx_free(ctx);
 }
 

@@ -23,7 +23,7 @@ static int compare(struct ws_ctx *ctx, const struct ws__instance *in,
                    size_t tensor, const void *got, const double *want,
                    uint32_t poison, struct ws__mismatch *m)
 {
-    int rc = ws__compare(ctx, in, tensor, got, want, poison, m);
+    int rc = ws__compare(ctx, in, tensor, got, want, 0, poison, m);
 
     assert_int_equal(ws__compare_end(ctx, in, &in->op->tolerance, tensor, got,
                                      want, poison),
@@ -226,7 +226,7 @@ static void drop_data(struct data *d)
 }
 
 typedef int compare_fn(struct ws_ctx *, const struct ws__instance *, size_t,
-                       const void *, const double *, uint32_t,
+                       const void *, const double *, double, uint32_t,
                        struct ws__mismatch *);
 
 static int judge_by(compare_fn *by, const struct data *d, sum_fn *f,
@@ -243,7 +243,7 @@ static int judge_by(compare_fn *by, const struct data *d, sum_fn *f,
         ws__dtype_store(d->type, &v, got + i * ws__dtype_bytes(d->type), 1);
     }
     dense(&in, &auto_op, d->type, M, N, (int64_t)d->k);
-    rc = by(ctx, &in, 0, got, d->want, 0xffffffffu, m);
+    rc = by(ctx, &in, 0, got, d->want, 0, 0xffffffffu, m);
     ws_ctx_free(ctx);
     return rc;
 }
@@ -761,13 +761,13 @@ static void test_finite(void **state)
     (void)state;
     dense(&in, &auto_op, WS__DT_F64, 1, 2, 1);
     assert_int_equal(compare(ctx, &in, 0, got, want, 7, &m), 0);
-    assert_int_equal(ws__compare_finite(ctx, &in, 0, got, want, 7, &m), 1);
+    assert_int_equal(ws__compare_finite(ctx, &in, 0, got, want, 0, 7, &m), 1);
     got[0] = HUGE_VAL;
-    assert_int_equal(ws__compare_finite(ctx, &in, 0, got, want, 7, &m), 0);
+    assert_int_equal(ws__compare_finite(ctx, &in, 0, got, want, 0, 7, &m), 0);
     got[0] = (double)NAN;
-    assert_int_equal(ws__compare_finite(ctx, &in, 0, got, want, 7, &m), 0);
+    assert_int_equal(ws__compare_finite(ctx, &in, 0, got, want, 0, 7, &m), 0);
     memset(got, 0x11, sizeof(got[0]));
-    assert_int_equal(ws__compare_finite(ctx, &in, 0, got, want, 0x11111111u,
+    assert_int_equal(ws__compare_finite(ctx, &in, 0, got, want, 0, 0x11111111u,
                                         &m),
                      0);
     assert_int_equal(m.unwritten, 1);

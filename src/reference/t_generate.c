@@ -301,6 +301,59 @@ static void test_huge(void **state)
     ws_ctx_free(ctx);
 }
 
+/* Of values of one sign every fourth or so gets the other one. */
+static void test_signs(void **state)
+{
+    static const struct ws__fill positive = {WS__FILL_UNIFORM, 0.5, 1.5};
+    static const struct ws__fill round_zero[] = {{WS__FILL_UNIFORM, -2, 2},
+                                                 {WS__FILL_NORMAL, 0, 3}};
+    static double plain[ROWS * COLS], v[ROWS * COLS];
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__instance in;
+    size_t turned = 0;
+
+    (void)state;
+    instance(&in, WS__DT_F32, &positive, 16);
+    fill_family(ctx, &in, WS__FAMILY_PLAIN, 1, plain);
+    fill_family(ctx, &in, WS__FAMILY_SIGNS, 1, v);
+    for (size_t i = 0; i < ROWS * COLS; i++) {
+        assert_true(fabs(v[i]) == plain[i]);
+        turned += v[i] < 0;
+    }
+    assert_true(turned > ROWS * COLS / 5 && turned < ROWS * COLS * 3 / 10);
+    assert_true(ws__family_tells(&in, WS__FAMILY_SIGNS));
+    for (size_t i = 0; i < WS_COUNT(round_zero); i++) {
+        instance(&in, WS__DT_F32, &round_zero[i], 16);
+        assert_false(ws__family_tells(&in, WS__FAMILY_SIGNS));
+        assert_true(ws__family_tells(&in, WS__FAMILY_MINUS));
+    }
+    ws_ctx_free(ctx);
+}
+
+/* All of one sign and huge, the first input below zero, the next above. */
+static void test_one_sided(void **state)
+{
+    static const struct ws__fill fill = {WS__FILL_NORMAL, 0, 1};
+    static double huge[ROWS * COLS], v[ROWS * COLS];
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__instance in;
+
+    (void)state;
+    instance(&in, WS__DT_F32, &fill, 1000);
+    assert_true(ws__family_below(&in, 0));
+    assert_false(ws__family_below(&in, 1));
+    fill_family(ctx, &in, WS__FAMILY_HUGE, 1, huge);
+    fill_family(ctx, &in, WS__FAMILY_ONE_SIDED, 1, v);
+    for (size_t i = 0; i < ROWS * COLS; i++)
+        assert_true(v[i] <= 0);
+    /* The sum of their squares is one of results. */
+    assert_true(1000 * ws__family_size(&in, WS__FAMILY_ONE_SIDED, 0) *
+                    ws__family_size(&in, WS__FAMILY_ONE_SIDED, 0) <
+                0x1.fffffep127 / 2);
+    assert_true(largest(v) > 1e14 && largest(v) <= largest(huge));
+    ws_ctx_free(ctx);
+}
+
 /* What no family changes. */
 static void test_kept(void **state)
 {
@@ -335,11 +388,12 @@ static void test_families_frozen(void **state)
         "ac4ccc6fa9a430775d17915ac87e4cac", "74b32e58b4578d6c63c5e00086fefacc",
         "ebeea5b61e6d8911e4254c5b40ce39c4", "e67a4180bf3dd3de9d072ec3c86d1769",
         "881fe7eb81b6b0a16769910cf380bb65", "a62feae9cff6ae6ad071eb99c0231c44",
-        "e4b59a5e4ddf4698819369dc658a6cf4"};
+        "e4b59a5e4ddf4698819369dc658a6cf4", "503476580baeb91dcac12d61a9223242",
+        "b2adf6628de17e00994b8ae6f21095a1"};
 
     (void)state;
     for (int i = 0; i < WS__NFAMILY; i++) {
-        struct ws__twist w = {(enum ws__family)i, 1000, 4001};
+        struct ws__twist w = {(enum ws__family)i, 1000, 4001, true};
         static float whole[4001], parts[4001];
         char hex[33];
 
@@ -363,6 +417,8 @@ int main(void)
         cmocka_unit_test(test_scaled),
         cmocka_unit_test(test_families),
         cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_signs),
+        cmocka_unit_test(test_one_sided),
         cmocka_unit_test(test_kept),
         cmocka_unit_test(test_families_frozen),
     };

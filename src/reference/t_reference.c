@@ -236,7 +236,8 @@ static void test_mutants(void **state)
             assert_int_equal(rc, 0);
             applied++;
             ws__dtype_store(types[t], p->result[2], got, n);
-            assert_int_equal(ws__compare(ctx, &f.in, 2, got, want, ~0u, &m), 0);
+            assert_int_equal(ws__compare(ctx, &f.in, 2, got, want, 0, ~0u, &m),
+                             0);
         }
         assert_true(applied >= 8);
         assert_null(ws__reference_mutant_name(r, 1000));

@@ -146,14 +146,9 @@ static int settle(struct finals *f, bool *changed)
     return take_next(f);
 }
 
-static uint32_t gates_passed(const struct ws__trial *t)
+static uint32_t passed_of(const struct ws__trial *t)
 {
-    uint32_t bits = 0;
-
-    for (unsigned g = 0; t && g < WS__NGATE; g++)
-        if (ws__gate_end(t, (enum ws__gate)g) == WS__GATE_PASSED)
-            bits |= 1u << g;
-    return bits;
+    return t ? ws__gates_passed(t) : 0;
 }
 
 static void note_passed(struct finals *f)
@@ -163,9 +158,8 @@ static void note_passed(struct finals *f)
     c->passed = 0;
     if (!c->have_best)
         return;
-    c->passed =
-        gates_passed(find_gate(f, &c->best.candidate, WS__WANT_PROOF)) |
-        gates_passed(find_gate(f, &c->best.candidate, WS__WANT_SANITIZER));
+    c->passed = passed_of(find_gate(f, &c->best.candidate, WS__WANT_PROOF)) |
+                passed_of(find_gate(f, &c->best.candidate, WS__WANT_SANITIZER));
 }
 
 int ws__finals_prove(struct finals *f, size_t n, int *stopped)

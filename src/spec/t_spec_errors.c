@@ -422,7 +422,8 @@ static void judging(void **state)
                                                             : "automatic");
         for (int f = 0; f < WS__NFAMILY; f++) {
             const char *why = ws__family_refused(s->op, (enum ws__family)f);
-            bool huge = (i == 3 || i == 4) && f == WS__FAMILY_HUGE;
+            bool huge = (i == 3 || i == 4) &&
+                        (f == WS__FAMILY_HUGE || f == WS__FAMILY_ONE_SIDED);
 
             assert_true(huge == (why != NULL));
             assert_true(ws__family_finite(s->op, (enum ws__family)f) ==

@@ -93,7 +93,9 @@ struct ws__ast_node {
 struct ws__ast {
     const char *text; /* of the file; lines end in LF */
     size_t len;
-    bool crlf; /* all lines of the file end in CR LF */
+    uint32_t *cr; /* places of LFs that are CR LF in the file, in order */
+    size_t ncr;
+    bool crlf; /* most are */
     const char *path;
     enum ws__dialect dialect;
     struct ws__ast_node *node;

@@ -818,31 +818,35 @@ static int parse_deep(struct build *b, const struct ws__ast_source *s)
     return p.rc;
 }
 
-/* Do all lines of a text end in CR LF? */
-static bool ends_in_crlf(const char *s)
+static size_t count_crlf(const char *s, size_t *lines)
 {
-    size_t lf = 0, cr = 0, both = 0;
+    size_t n = 0;
 
+    *lines = 0;
     for (; *s; s++) {
-        lf += *s == '\n';
-        cr += *s == '\r';
-        both += s[0] == '\r' && s[1] == '\n';
+        *lines += *s == '\n';
+        n += s[0] == '\r' && s[1] == '\n';
     }
-    return both && both == lf && both == cr;
+    return n;
 }
 
+/* Lines end in LF here; which were CR LF is noted. */
 static int copy_text(struct ws__arena *a, const char *text, struct ws__ast *out)
 {
-    size_t n = strlen(text);
-    char *s = ws__arena_alloc(a, n + 1, 1);
+    size_t lines, ncr = count_crlf(text, &lines);
+    char *s = ws__arena_alloc(a, strlen(text) + 1, 1);
 
-    if (!s)
+    out->cr = ws__arena_alloc(a, ncr + 1, sizeof(*out->cr));
+    if (!s || !out->cr)
         return WS_ENOMEM;
-    out->crlf = ends_in_crlf(text);
+    out->crlf = 2 * ncr > lines;
     out->text = s;
-    for (; *text; text++)
-        if (*text != '\r' || !out->crlf)
+    for (; *text; text++) {
+        if (text[0] == '\r' && text[1] == '\n')
+            out->cr[out->ncr++] = (uint32_t)(s - out->text);
+        else
             *s++ = *text;
+    }
     *s = '\0';
     out->len = (size_t)(s - out->text);
     return 0;

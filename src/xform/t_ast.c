@@ -482,6 +482,67 @@ static void bad_edits(void **state)
     }
 }
 
+/* In the place of the first statement; the last one goes. */
+static int replace_lines(const struct ws__xform_in *in,
+                         const struct ws__site *s, struct ws__rewrite *out)
+{
+    const char *text = in->ast->text, *b = strstr(text, "    b();\n");
+    uint32_t at = (uint32_t)(strstr(text, "a();") - text);
+
+    (void)s;
+    ws__rewrite_at(out, at, 4, "one();\n    two();");
+    ws__rewrite_at(out, (uint32_t)(b - text), 9, "%s", "");
+    return 0;
+}
+
+/* Lines that are left alone keep their ends, new ones end as most do. */
+static void edits_keep_ends(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } row[] = {
+        {"void a(void);void b(void);\n__kernel void k(__global int *y)\n{\n"
+         "    a();\n    y[0] = 1;\n    b();\n}\n",
+         "void a(void);void b(void);\n__kernel void k(__global int *y)\n{\n"
+         "    one();\n    two();\n    y[0] = 1;\n}\n"},
+        {"void a(void);void b(void);\r\n__kernel void k(__global int "
+         "*y)\r\n{\r\n"
+         "    a();\r\n    y[0] = 1;\r\n    b();\r\n}",
+         "void a(void);void b(void);\r\n__kernel void k(__global int "
+         "*y)\r\n{\r\n"
+         "    one();\r\n    two();\r\n    y[0] = 1;\r\n}"},
+        {"void a(void);void b(void);\r\n__kernel void k(__global int *y)\n{\r\n"
+         "    a();\n    y[0] = 1;\r\n    b();\r\n}\n",
+         "void a(void);void b(void);\r\n__kernel void k(__global int *y)\n{\r\n"
+         "    one();\r\n    two();\n    y[0] = 1;\r\n}\n"},
+        {"void a(void);void b(void);\n__kernel void k(__global int *y)\r\n{\n"
+         "    a();\r\n    y[0] = 1;\n    b();\r\n}\n",
+         "void a(void);void b(void);\n__kernel void k(__global int *y)\r\n{\n"
+         "    one();\n    two();\r\n    y[0] = 1;\n}\n"},
+    };
+
+    NEEDS_CLANG;
+    for (size_t i = 0; i < WS_COUNT(row); i++) {
+        struct ws__kernel *k = calloc(1, sizeof(*k));
+        struct ws__op *op = calloc(1, sizeof(*op));
+        struct ws__rewrite *w = calloc(1, sizeof(*w));
+        struct ws__site s = {.node = {0, -1, -1, -1}};
+        struct ws__xform_ops x = {.name = "lines", .apply = replace_lines};
+        struct ws__ast t;
+        char *out;
+
+        assert_true(k && op && w);
+        build(row[i].text, false, &t);
+        assert_int_equal(t_kernel(ctx, &arena, &t, op, false, k), 0);
+        assert_int_equal(ws__xform_apply(ctx, &arena, &t, k, &x, &s, &out, w),
+                         0);
+        assert_string_equal(out, row[i].want);
+        free(k);
+        free(op);
+        free(w);
+    }
+}
+
 /* Are the uses of a declaration below root what looking at all nodes finds? */
 static void check_uses(const struct ws__ast *t, int32_t root, int32_t decl)
 {
@@ -553,8 +614,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Lines are read with LF where all end in CR LF; else the text is what it was.
- */
+/* Lines are read with LF; which were CR LF is known. */
 static void ends_of_lines(void **state)
 {
     struct ws__ast t;
@@ -565,9 +625,16 @@ static void ends_of_lines(void **state)
     assert_string_equal(t.text, "int a;\nint b;\n");
     assert_int_equal(t.len, strlen(t.text));
     assert_true(t.node[find(&t, WS__AST_VAR, "int b")].begin == 7);
+    assert_int_equal(t.ncr, 2);
     build("int a;\r\nint b;\n", true, &t);
     assert_false(t.crlf);
-    assert_string_equal(t.text, "int a;\r\nint b;\n");
+    assert_string_equal(t.text, "int a;\nint b;\n");
+    assert_int_equal(t.ncr, 1);
+    assert_int_equal(t.cr[0], 6);
+    build("int a;\nint b;\r\n/* \r */int c;\r\n", true, &t);
+    assert_true(t.crlf);
+    assert_string_equal(t.text, "int a;\nint b;\n/* \r */int c;\n");
+    assert_int_equal(t.ncr, 2);
     build("int a; int b;", true, &t);
     assert_false(t.crlf);
 }
@@ -589,7 +656,8 @@ int main(void)
                                        cmocka_unit_test(out_of_memory),
                                        cmocka_unit_test(bad_edits),
                                        cmocka_unit_test(tables),
-                                       cmocka_unit_test(ends_of_lines)};
+                                       cmocka_unit_test(ends_of_lines),
+                                       cmocka_unit_test(edits_keep_ends)};
 
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -489,46 +489,59 @@ static int check_edits(struct ws__rewrite *w, const char *name)
     return 0;
 }
 
+/* Bytes [from, to) of the file, with its own ends of lines. */
+static size_t put_old(const struct ws__ast *t, uint32_t from, uint32_t to,
+                      size_t *cr, char *out)
+{
+    size_t n = 0;
+
+    while (*cr < t->ncr && t->cr[*cr] < from)
+        ++*cr;
+    for (uint32_t i = from; i < to; i++) {
+        if (*cr < t->ncr && t->cr[*cr] == i) {
+            out[n++] = '\r';
+            ++*cr;
+        }
+        out[n++] = t->text[i];
+    }
+    return n;
+}
+
+/* New text, whose lines end as most of the file do. */
+static size_t put_new(const struct ws__ast *t, const char *text, char *out)
+{
+    size_t n = 0;
+
+    for (; *text; text++) {
+        if (*text == '\n' && t->crlf)
+            out[n++] = '\r';
+        out[n++] = *text;
+    }
+    return n;
+}
+
+/* NULL: no memory. */
 static char *edited(struct ws__rewrite *w)
 {
     const struct ws__ast *t = w->in->ast;
-    size_t n = t->len, from = 0, to = 0;
+    size_t n = t->len + t->ncr, to = 0, cr = 0;
+    uint32_t from = 0;
     char *s;
 
     for (size_t i = 0; i < w->nedit; i++)
-        n += strlen(w->edit[i].text) - w->edit[i].len;
+        n += 2 * strlen(w->edit[i].text);
     s = ws__arena_alloc(w->in->arena, n + 1, 1);
     for (size_t i = 0; s && i < w->nedit; i++) {
         const struct ws__edit *e = &w->edit[i];
-        size_t len = strlen(e->text);
 
-        memcpy(s + to, t->text + from, e->at - from);
-        to += e->at - from;
-        memcpy(s + to, e->text, len);
-        to += len;
+        to += put_old(t, from, e->at, &cr, s + to);
+        to += put_new(t, e->text, s + to);
         from = e->at + e->len;
     }
     if (s)
-        memcpy(s + to, t->text + from, t->len - from);
-    return s;
-}
-
-/* The file's own ends of lines. NULL: no memory. */
-static char *with_crlf(const struct ws__xform_in *in, const char *text)
-{
-    size_t n = 1;
-    char *s, *to;
-
-    for (const char *p = text; *p; p++)
-        n += 1 + (*p == '\n');
-    to = s = ws__arena_alloc(in->arena, n, 1);
-    for (; s && *text; text++) {
-        if (*text == '\n')
-            *to++ = '\r';
-        *to++ = *text;
-    }
+        to += put_old(t, from, (uint32_t)t->len, &cr, s + to);
     if (s)
-        *to = '\0';
+        s[to] = '\0';
     return s;
 }
 
@@ -570,8 +583,6 @@ int ws__xform_apply(struct ws_ctx *ctx, struct ws__arena *a,
     }
     if (rc >= 0) {
         *text = edited(out);
-        if (*text && t->crlf)
-            *text = with_crlf(&in, *text);
         rc = *text ? 0 : WS_ENOMEM;
     }
     out->in = NULL;

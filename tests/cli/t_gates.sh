@@ -40,10 +40,19 @@ echo "- {M: 2, N: 64, K: 32, T: float32}" >"$tmp/shapes.yaml"
 tune=("$ws" tune examples/own-kernel/my_gemm.yaml --workloads "$tmp/shapes.yaml" --budget 2 --seed 1)
 expect "a tune" 0 "${tune[@]}" --store "$tmp/a.db" --out "$tmp/a.pack"
 check "says what is proven" out_has "proven, of 1 choices: 1 on hidden shapes, 1 on families of values"
+expect "the pack, too" 0 "$ws" pick "$tmp/a.pack" M=2 N=64 K=32
+check "what was passed" grep -qE '^  passed: filter build result timed state .*values shapes' "$tmp/out"
+grep -q "not proven" "$tmp/out"; check "nothing is missing" test $? -ne 0
 expect "few gates" 0 "${tune[@]}" --store "$tmp/a.db" --out "$tmp/a.pack" --gates few
 check "a warning" err_has "warning: --gates few: nothing is proven"
 check "and in the result" out_has "proven: nothing (--gates few)"
 check "no trial is taken from the other's" out_has "(0 from the store)"
+expect "a pack of few gates" 0 "$ws" pick "$tmp/a.pack" M=2 N=64 K=32
+check "says so" out_has "not proven: it was not tried on other shapes and values"
+check "and what was passed" out_has "passed: filter build result timed"
+expect "the same as JSON" 0 "$ws" pick "$tmp/a.pack" M=2 N=64 K=32 --json
+check "has them" out_has '"gates": ['
+grep -q '"shapes"' "$tmp/out"; check "without those that were left out" test $? -ne 0
 expect "as JSON" 0 "${tune[@]}" --store "$tmp/b.db" --out "$tmp/b.pack" --gates few --json
 check "not proven" out_has '"proven_shapes": false'
 finish

@@ -130,7 +130,7 @@ cp "$tmp/out" "$tmp/first"
 expect "its trials by name" 0 "$ws" trials "$tmp/a.db" --workload M=1
 check "configs in words" out_has "BX="
 expect "its runs" 0 "$ws" trials "$tmp/a.db"
-check "how they measured" out_has "(measure 3, cache "
+check "how they measured" out_has "(measure 4, cache "
 expect "exported" 0 "$ws" trials "$tmp/a.db" --export "$tmp/a.jsonl"
 expect "imported" 0 "$ws" trials "$tmp/b.db" --import "$tmp/a.jsonl"
 n=$("$ws" trials "$tmp/b.db" --list | wc -l)

@@ -110,8 +110,8 @@ static void compare(const struct bench *b, const struct ws__instance *in,
     assert_true(in->shape[t].contiguous);
     ws__dtype_store(in->shape[t].dtype, got, raw, in->shape[t].elements);
     rc = ws__family_finite(in->op, f)
-             ? ws__compare_finite(ctx, in, t, raw, want, POISON, &m)
-             : ws__compare(ctx, in, t, raw, want, POISON, &m);
+             ? ws__compare_finite(ctx, in, t, raw, want, 0, POISON, &m)
+             : ws__compare(ctx, in, t, raw, want, 0, POISON, &m);
     must(rc, "comparing");
     ws__buf_init(&w, ctx, 4096);
     ws__workload_print(&w, in->op, in->workload);

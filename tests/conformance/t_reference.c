@@ -168,7 +168,7 @@ static bool accepted(struct truth *t)
         if (!t->want[i])
             continue;
         store(&t->in.shape[i], t->p->result[i], t->got[i]);
-        rc = ws__compare(ctx, &t->in, i, t->got[i], t->want[i], POISON, &m);
+        rc = ws__compare(ctx, &t->in, i, t->got[i], t->want[i], 0, POISON, &m);
         must(rc, &t->in, "comparing");
         all = all && rc == 1;
     }

@@ -3,7 +3,8 @@
  *
  * A text of lines "MOVE BOUND TRIES WINS LOG_GAIN": of kernels bound by BOUND,
  * how often MOVE was tried and kept, and the sum of the logarithms of what it
- * gained then. Lines of the same move and bound add up, so that runs append.
+ * gained then. Lines of the same move and bound add up, so that runs append;
+ * a line that is not of that form is passed over as a whole.
  * A run is told once, when it begins, and keeps that with its answers: started
  * again it chooses as it did.
  */
@@ -45,11 +46,13 @@ static struct ws__forge_memory *entry(struct ws__forging *s, const char *move,
 static int read_line(struct ws__forging *s, const char *line)
 {
     struct ws__forge_memory x, *m;
+    int end = 0;
 
     memset(&x, 0, sizeof(x));
-    if (sscanf(line, "%31s %15s %u %u %lf", x.move, x.bound, &x.tries, &x.wins,
-               &x.log_gain) != 5 ||
-        x.wins > x.tries || x.tries > 1000000 || !(fabs(x.log_gain) < 1e4))
+    if (sscanf(line, "%31s %15s %u %u %lf %n", x.move, x.bound, &x.tries,
+               &x.wins, &x.log_gain, &end) != 5 ||
+        line[end] || x.wins > x.tries || x.tries > 1000000 ||
+        !(fabs(x.log_gain) < 1e4))
         return 0;
     m = entry(s, x.move, x.bound);
     if (!m)

@@ -675,6 +675,15 @@ static void order(void **state)
     assert_non_null(strstr(w.learnt, "gains latency 1 1 0.4"));
     assert_non_null(strstr(w.learnt, "first latency 1 0 0"));
     ws__forge_clear(ctx, &o);
+    /* Two lines in one, of which the first looks whole: nothing of them. */
+    reset(NULL);
+    w.gap = 100;
+    w.allowed = 1u | 1u << 4 | 1u << 5;
+    w.remembered = "first latency 10 10 9.0second latency 3 3 0.5\r\n"
+                   "gains latency 3 3 1.5\r\n";
+    assert_int_equal(run(ctx, NULL, false, &o), 0);
+    assert_ptr_equal(strstr(w.order, "gains "), w.order);
+    ws__forge_clear(ctx, &o);
     assert_int_equal(run(ctx, &(struct ws__forge_opts){.forgetful = true},
                          false, &o),
                      0);
