@@ -438,7 +438,8 @@ static int export(struct cli *c, const struct want *w)
         .config = w->config,
         .solution = w->solution,
     };
-    bool theirs = !strcmp(format, "trace");
+    bool theirs = !strcmp(format, "trace") || !strcmp(format, "solution");
+    bool traces = !strcmp(format, "trace");
     uint64_t records;
 
     if (w->o.verdict || w->since_ns || w->o.limit || w->slowed)
@@ -452,7 +453,7 @@ static int export(struct cli *c, const struct want *w)
     if ((w->config || w->solution) && !theirs)
         return cli_usage(c, NULL,
                          "--config and --solution go with --format "
-                         "trace");
+                         "trace or solution");
     if (ws_trials_export(c->ctx, &o, &records) < 0)
         return cli_error(c);
     if (c->json)
@@ -461,7 +462,8 @@ static int export(struct cli *c, const struct want *w)
                                      (json_int_t)records));
     printf("%llu %s in '%s'\n", (unsigned long long)records,
            own      ? "records"
-           : theirs ? "traces"
+           : traces ? "traces"
+           : theirs ? "choices"
                     : "results",
            w->export);
     return EXIT_DONE;
@@ -604,11 +606,12 @@ static int run(struct cli *c, int argc, char **argv)
         {"export", "FILE", "write the runs as text", CLI_TEXT, &w.export},
         {"import", "FILE", "add what such a file holds, or nothing", CLI_TEXT,
          &w.import},
-        {"format", "F", "of --export: jsonl, t4, cache, csv or trace", CLI_TEXT,
-         &w.format},
-        {"config", "K=V,...", "of --format trace: else each workload's best",
-         CLI_TEXT, &w.config},
-        {"solution", "NAME", "how traces call it; else after the kernel",
+        {"format", "F", "of --export: jsonl, t4, cache, csv, trace or solution",
+         CLI_TEXT, &w.format},
+        {"config", "K=V,...",
+         "of a trace or solution: else each workload's best", CLI_TEXT,
+         &w.config},
+        {"solution", "NAME", "what it is called; else after the kernel",
          CLI_TEXT, &w.solution},
         {"kernel", "NAME|FILE",
          "of --spec: what results are about; or one of its kernel files",
@@ -645,6 +648,6 @@ const struct cli_cmd cli_cmd_trials = {
     "store (made if it is missing) the same tune goes on there. With --spec,\n"
     "--export writes and --import reads results of other tools: T4, cache "
     "files of\n"
-    "Kernel Tuner, timing matrices (CSV); --export also writes traces of "
-    "flashinfer-bench.\nAn import is all or nothing.",
+    "Kernel Tuner, timing matrices (CSV); --export also writes traces and "
+    "solutions of flashinfer-bench.\nAn import is all or nothing.",
     run};

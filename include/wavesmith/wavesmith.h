@@ -1031,15 +1031,16 @@ struct ws_trials_export_opts {
     const char *store, *file; /* file: replaced as a whole */
     const char *format;   /* "jsonl" (NULL): exact, complete, for import; "t4",
                              "cache", "csv": one figure a config, for others;
-                             "trace": a trace of flashinfer-bench a workload */
+                             "trace": a trace of flashinfer-bench a workload;
+                             "solution": the solution that they are of */
     struct ws_spec *spec; /* needed but for jsonl */
     uint64_t run;         /* 0: all */
     const char *device;   /* as in ws_trials_opts; NULL: all (jsonl), else the
                              store's only one */
     const char *kernel, *workload; /* not jsonl: NULL: the first; csv, trace:
                                       all workloads */
-    /* trace: the config, "BM=64,..."; NULL: the fastest right one of each
-     * workload. What the solution is called; NULL: after the kernel. */
+    /* trace, solution: the config, "BM=64,..."; NULL: the fastest right one of
+     * each workload. What the solution is called; NULL: after the kernel. */
     const char *config, *solution;
 };
 

@@ -115,6 +115,15 @@ int ws__expr_compile(struct ws_ctx *ctx, struct ws__arena *arena,
                      const char *text, const struct ws__loc *loc,
                      const struct ws__scope *scope, int want,
                      struct ws__expr **out);
+/* The expression in C++, over int64_t and double, for code that leaves us:
+ * `name` prints what a slot is. Functions begin with "wsl_" (wsl_floor_div,
+ * wsl_mod, wsl_pow, wsl_min, ...). Sums that overflow are not caught there.
+ * WS_ENOTSUP at the place: lists that only we can build, and text that is
+ * asked whether it is empty. */
+int ws__expr_print_c(struct ws_ctx *ctx, const struct ws__expr *e,
+                     const struct ws__scope *scope,
+                     int (*name)(void *user, size_t slot, struct ws__buf *out),
+                     void *user, struct ws__buf *out);
 /* Evaluates; vars has a slot for every name of the scope. On failure
  * (overflow, division by zero) the error names the place in the text. */
 int ws__expr_eval(struct ws_ctx *ctx, const struct ws__expr *e,

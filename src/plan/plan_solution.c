@@ -1,5 +1,5 @@
 /*
- * plan_solution.c: traces of flashinfer-bench, out of a store.
+ * plan_solution.c: traces and solutions of flashinfer-bench, out of a store.
  *
  * A solution is a kernel with a choice for each workload: the config that was
  * asked for, or the fastest that is right there, of those that were measured
@@ -8,6 +8,7 @@
  */
 #include "plan/plan_results.h"
 
+#include "spec/solution.h"
 #include "spec/traces.h"
 
 #include "base/banned.h"
@@ -106,6 +107,38 @@ static int write_traces(struct chosen *c, struct ws__buf *out, uint64_t *n)
                     "'wavesmith trials STORE --list' shows what it has");
 }
 
+static int write_solution(struct chosen *c, struct ws__buf *out, uint64_t *n)
+{
+    const struct ws__spec *s = c->g.spec->s;
+    struct ws__solution_choice *list = ws__alloc(c->g.ctx, c->n, sizeof(*list));
+    struct ws__solution_about about = {
+        .kernel = &s->kernel[c->g.kernel],
+        .name = c->solution,
+        .device = *c->g.device_name ? c->g.device_name : "unknown",
+        .identity = &c->g.identity,
+        .choice = list,
+    };
+    int rc;
+
+    if (!list)
+        return WS_ENOMEM;
+    for (size_t i = 0; i < c->n; i++)
+        if (c->of[i] && c->of[i]->verdict == WS__V_OK)
+            list[about.n++] =
+                (struct ws__solution_choice){&s->workload[c->g.first + i],
+                                             &c->of[i]->candidate.config};
+    *n = about.n;
+    if (about.n) {
+        rc = ws__solution_write(c->g.ctx, &about, out);
+    } else {
+        ws__fail(c->g.ctx, WS_ENOENT, "the store has nothing that is right");
+        rc = ws__hint(c->g.ctx,
+                      "'wavesmith trials STORE --list' shows what it has");
+    }
+    ws__free(c->g.ctx, list);
+    return rc;
+}
+
 int ws__export_flashinfer(struct ws_ctx *ctx,
                           const struct ws_trials_export_opts *o,
                           struct ws__store *s, struct ws__buf *out,
@@ -126,7 +159,8 @@ int ws__export_flashinfer(struct ws_ctx *ctx,
                                      &config));
     WS_TRY_DONE(choose(&c, o->config ? &config : NULL));
     WS_TRY_DONE(name_solution(&c, o));
-    rc = write_traces(&c, out, records);
+    rc = strcmp(o->format, "solution") != 0 ? write_traces(&c, out, records)
+                                            : write_solution(&c, out, records);
 done:
     ws__free(ctx, c.of);
     ws__gathered_free(&c.g);

@@ -26,7 +26,7 @@ static int teardown(void **state)
 #define SPEC "{\"language\": \"cuda\", \"entry_point\": \"a.cu::run\"}"
 #define HEAD(spec)                                                             \
     "{\"name\": \"s\", \"definition\": \"d\", \"spec\": " spec ", "            \
-                                                               "\"sources\": "
+    "\"sources\": "
 #define FILE_(path) "{\"path\": \"" path "\", \"content\": \"int x;\"}"
 
 static int read_text(const char *text, struct ws__solution *s)

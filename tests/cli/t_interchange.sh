@@ -95,6 +95,32 @@ check "parity" out_has "100.0 (mean ratio x 100)"
 expect "scored: a wrong one" 0 "$ws" score INCORRECT_NUMERICAL.jsonl --baseline best.jsonl
 check "no score" out_has "none: 2 failed"
 
+# A solution: of a kernel in the portable dialect, with the choice by shape.
+expect "a kernel in OpenCL C is no solution" 3 "$ws" trials .wavesmith/store.db "${spec[@]}" --export s.json --format solution
+check "why" err_has "dialect cuda or portable"
+portable=(--kernel "$main/ops/gemm/kernels/gemm_tiled.yaml" --workloads w.jsonl)
+# parsed FOLDER: clang takes its sources as CUDA C, the host's side of them.
+parsed() {
+    if ! command -v clang >/dev/null; then
+        echo "ok $1 # SKIP: no clang"; echo "# SKIP no clang"; return
+    fi
+    for f in "$2"/*.cu; do
+        expect "$1: $(basename "$f")" 0 clang -x cuda --cuda-host-only -nocudainc -nocudalib -fsyntax-only -std=c++17 -Wno-unknown-cuda-version -I"$main/tests/data/solution" -I"$2" "$f"
+    done
+}
+expect "a tune of it" 0 "$ws" tune d.json "${portable[@]}" --strategy random --budget 6 --store p.db --gates few
+expect "a solution" 0 "$ws" trials p.db --spec d.json "${portable[@]}" --export s.json --format solution --solution mine
+check "a choice for each workload" out_has "2 choices"
+valid "its model takes it" solution s.json
+check "name, entry, binding" python3 -c 'import json, os
+s = json.load(open("s.json"))
+assert s["name"] == "mine" and s["definition"] == "gemm_n64_k96" and s["author"] == "wavesmith"
+assert s["spec"]["entry_point"] == "main.cu::run" and s["spec"]["binding"] == "tvm-ffi" and s["spec"]["destination_passing_style"] is True
+os.mkdir("s")
+for f in s["sources"]:
+    open("s/" + f["path"], "w").write(f["content"])'
+parsed "clang takes it" s
+
 # Of our own format: axes and inputs are made for it.
 echo '[{M: 2, N: 8, K: 8}, {M: 3, N: 8, K: 8}]' >shapes.yaml
 own=$main/examples/own-kernel/my_gemm.yaml

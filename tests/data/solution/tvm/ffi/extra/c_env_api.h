@@ -1,0 +1,3 @@
+/* See container/tensor.h. */
+#pragma once
+extern "C" void *TVMFFIEnvGetStream(int32_t, int32_t);
