@@ -141,7 +141,9 @@ static void space_vars(struct tune *t, const struct ws__kernel *k, size_t w,
         vars[a].i = t->about.workload[w].axis[a];
 }
 
-static int make_spaces(struct tune *t)
+/* How a kernel is made is searched by who reads the catalogue of ideas; others
+ * tune what it is by default. */
+static int make_spaces(struct tune *t, bool structural)
 {
     struct ws__spec *s = t->spec->s;
     union wsrt_value vars[WS__MAX_SLOTS];
@@ -159,7 +161,8 @@ static int make_spaces(struct tune *t)
             WS_TRY(ws__space_new(t->ctx, &s->kernel[k], vars, s->op != NULL,
                                  t->m != NULL, sp));
             ws__config_default(&s->kernel[k], &dflt);
-            WS_TRY(ws__space_fix_structural(*sp, &dflt));
+            if (!structural)
+                WS_TRY(ws__space_fix_structural(*sp, &dflt));
         }
     return 0;
 }
@@ -507,7 +510,7 @@ int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
     WS_TRY(check_start(&t, strategy));
     WS_TRY_DONE(o.recordings ? open_recordings(&t) : open_devices(&t));
     WS_TRY_DONE(open_store(&t));
-    WS_TRY_DONE(make_spaces(&t));
+    WS_TRY_DONE(make_spaces(&t, ws__strategy_find(strategy)->reads_catalogue));
     WS_TRY_DONE(search(&t, strategy));
     why = t.ctx->err;
     put_throughput(&t.ev, &spent);
