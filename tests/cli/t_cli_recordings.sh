@@ -37,6 +37,15 @@ expect "no pack without a source" 2 "$ws" tune $m --recordings $d --where pass=3
 expect "no device runs it" 2 "$ws" tune $m --store "$tmp/x.db"
 check "and why" err_has "no source to run"
 expect "nor checks it" 2 "$ws" check $m
+# How a kernel is made keeps its default, but for who searches that.
+sed "s#^op: .*#op: $PWD/tests/data/h200/moe#; s#^  stages: {#&structural: true, #" $m >"$tmp/made.yaml"
+for s in random worldmodel; do
+    expect "a structural parameter, $s" 0 "$ws" tune "$tmp/made.yaml" --recordings $d --where pass=3 --strategy $s --budget 243 --store "$tmp/$s.db"
+    "$ws" trials "$tmp/$s.db" --export "$tmp/$s.txt" >/dev/null 2>&1
+    grep -o 'stages=[0-9]*' "$tmp/$s.txt" | sort -u >"$tmp/$s.stages"
+done
+check "keeps its default" test "$(wc -l <"$tmp/random.stages")" = 1
+check "and is searched" test "$(wc -l <"$tmp/worldmodel.stages")" -gt 1
 expect "its space is known" 0 "$ws" space $m --count
 
 cat >"$tmp/t1.json" <<'EOT'
