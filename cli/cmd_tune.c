@@ -159,6 +159,31 @@ static uint32_t pack_binaries(const char *path)
     return n;
 }
 
+static json_t *ideas_json(const struct ws_tune_result *r)
+{
+    json_t *all = json_array();
+
+    for (size_t i = 0; i < r->nidea; i++) {
+        const struct ws_tune_idea *d = &r->idea[i];
+        json_t *j = json_object();
+
+        cli_put(j, "place", cli_text(d->place));
+        cli_put(j, "axis", cli_text(d->axis));
+        cli_put(j, "choice", cli_text(d->choice));
+        cli_put(j, "parent",
+                d->parent >= 0 ? json_integer(d->parent) : json_null());
+        cli_put(j, "tries", json_integer(d->tries));
+        cli_put(j, "expected", cli_real(d->expected));
+        cli_put(j, "expected_lo", cli_real(d->lo));
+        cli_put(j, "expected_hi", cli_real(d->hi));
+        cli_put(j, "factor", d->factor > 0 ? cli_real(d->factor) : json_null());
+        cli_put(j, "speedup",
+                d->speedup > 0 ? cli_real(d->speedup) : json_null());
+        json_array_append_new(all, j);
+    }
+    return all;
+}
+
 static int print_json(struct cli *c, const struct ws_tune_result *r)
 {
     json_t *rows = json_array(), *j = json_object();
@@ -182,6 +207,8 @@ static int print_json(struct cli *c, const struct ws_tune_result *r)
     else
         cli_put(j, "throughput", throughput_json(&r->throughput));
     cli_put(j, "workloads", rows);
+    if (r->nidea)
+        cli_put(j, "ideas", ideas_json(r));
     return cli_json(c, j);
 }
 
@@ -386,6 +413,50 @@ static void print_proof(const struct ws_tune_result *r)
         printf("none under a sanitizer\n");
 }
 
+static void print_idea(const struct ws_tune_idea *d)
+{
+    char name[160], found[16] = "nothing", all[16] = "";
+
+    snprintf(name, sizeof(name), "%*s%s: %s", (int)(2 * d->depth), "", d->axis,
+             d->choice);
+    if (d->factor > 0)
+        snprintf(found, sizeof(found), "%.2fx", d->factor);
+    else if (d->speedup > 0)
+        snprintf(found, sizeof(found), "open");
+    if (d->speedup > 0)
+        snprintf(all, sizeof(all), "%.2fx", d->speedup);
+    printf("%-44s %7.2fx %8s %8s %5u\n", name, d->expected, found, all,
+           d->tries);
+}
+
+static void print_children(const struct ws_tune_result *r, int32_t parent,
+                           const char *place)
+{
+    for (size_t i = 0; i < r->nidea; i++) {
+        const struct ws_tune_idea *d = &r->idea[i];
+
+        if (d->parent != parent || strcmp(d->place, place) != 0)
+            continue;
+        print_idea(d);
+        print_children(r, (int32_t)i, place);
+    }
+}
+
+/* Place by place, as they come. */
+static void print_ideas(const struct ws_tune_result *r)
+{
+    printf("\n%-44s %8s %8s %8s %5s\n", "ideas", "expected", "found", "in all",
+           "tried");
+    for (size_t i = 0; i < r->nidea; i++) {
+        const char *place = r->idea[i].place;
+
+        if (i && !strcmp(place, r->idea[i - 1].place))
+            continue;
+        printf("%s\n", place);
+        print_children(r, -1, place);
+    }
+}
+
 static void warn_few(void)
 {
     fputs(
@@ -417,6 +488,8 @@ static void print_table(const struct ws_tune_result *r, size_t nkernel,
     for (size_t i = 0; i < r->nrow; i++)
         print_choice(&r->row[i], nkernel, r->recordings != NULL);
     print_failures(r);
+    if (r->nidea)
+        print_ideas(r);
     printf("\n");
     print_verdicts(r);
     if (r->unfit)
@@ -537,8 +610,7 @@ static int run(struct cli *c, int argc, char **argv)
          "as 'wavesmith devices' names it; again for more of a model", CLI_LIST,
          &devices},
         {"strategy", "S",
-         "hill, wave, surrogate, anchors, islands, evolve, random, grid "
-         "(default hill)",
+         "hill, wave, surrogate, worldmodel, ...: see below (default hill)",
          CLI_TEXT, &o.strategy},
         {"budget", "N|N%|TIME",
          "trials (default 100), a share of all, or a time such as 90s",

@@ -625,6 +625,18 @@ struct ws_throughput {
     uint64_t lost_some, kept_some; /* trials with such; with slowed samples */
 };
 
+/* An idea that a strategy tried ("worldmodel" has such): a choice on an axis of
+ * design, added to another one's. Factors: above 1 is faster. */
+struct ws_tune_idea {
+    const char *axis, *choice, *place; /* a workload */
+    int32_t parent;                    /* index; -1: the default */
+    uint32_t depth, tries;   /* configs that look so, that were tried */
+    double expected, lo, hi; /* factor, as believed before; its 95% interval */
+    double factor;  /* its best over the parent's; 0: nothing was right, or the
+                       run ended before it was done with */
+    double speedup; /* its best over the default; 0: nothing was right */
+};
+
 struct ws_tune_result {
     const struct ws_tune_row *row;
     size_t nrow;
@@ -647,7 +659,9 @@ struct ws_tune_result {
     int unfinished;        /* the file broke off; what is whole was used */
     double geomean_regret; /* over the rows that have one; 0: none has */
     struct ws_throughput throughput;
-    int few_gates; /* 1: asked for, so nothing was proven */
+    int few_gates;                   /* 1: asked for, so nothing was proven */
+    const struct ws_tune_idea *idea; /* parents before children, by place */
+    size_t nidea;
 };
 
 WS_API int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,

@@ -10,6 +10,7 @@
 #ifndef WS_IDEA_H
 #define WS_IDEA_H
 
+#include "base/mem.h"
 #include "core/trial.h"
 
 #define WS__MAX_IDEAS 512
@@ -48,6 +49,24 @@ struct ws__catalogue {
     struct ws__regime regime[WS__MAX_REGIMES];
     size_t nregime;
     struct ws__hash hash; /* of the text */
+};
+
+/* An idea that a search tried somewhere. Effects and gains are natural
+ * logarithms of factors. */
+struct ws__tried {
+    const char *axis, *choice, *place; /* a workload */
+    int32_t parent; /* index of what it was added to; -1: the default */
+    uint32_t depth, tries;
+    double expected, sd; /* of the effect, as believed before */
+    double effect;       /* best over the parent's best; NAN: nothing right */
+    double gain;         /* best over the default; NAN: likewise */
+};
+
+/* Parents before children; owns what it names. Zeroed: nothing was tried. */
+struct ws__tree {
+    struct ws__arena arena;
+    struct ws__tried *tried;
+    size_t n;
 };
 
 /* Does a candidate look as the idea says? What has no values for the

@@ -443,6 +443,37 @@ static void fill_recorded(const struct ws__recorded *rec, const char *path,
     r->geomean_regret = known ? exp(sum / (double)known) - 1 : 0;
 }
 
+static int fill_ideas(struct ws__arena *a, const struct ws__tree *tree,
+                      struct ws_tune_result *r)
+{
+    struct ws_tune_idea *idea = ws__arena_alloc(a, tree->n + 1, sizeof(*idea));
+
+    if (!idea)
+        return WS_ENOMEM;
+    for (size_t i = 0; i < tree->n; i++) {
+        const struct ws__tried *t = &tree->tried[i];
+
+        idea[i] =
+            (struct ws_tune_idea){.axis = ws__arena_strdup(a, t->axis),
+                                  .choice = ws__arena_strdup(a, t->choice),
+                                  .place = ws__arena_strdup(a, t->place),
+                                  .parent = t->parent,
+                                  .depth = t->depth,
+                                  .tries = t->tries,
+                                  .expected = exp(t->expected),
+                                  .lo = exp(t->expected - 1.96 * t->sd),
+                                  .hi = exp(t->expected + 1.96 * t->sd),
+                                  .factor =
+                                      isnan(t->effect) ? 0 : exp(t->effect),
+                                  .speedup = isnan(t->gain) ? 0 : exp(t->gain)};
+        if (!idea[i].axis || !idea[i].choice || !idea[i].place)
+            return WS_ENOMEM;
+    }
+    r->idea = idea;
+    r->nidea = tree->n;
+    return 0;
+}
+
 int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
                     const struct ws__outcome *o, const struct ws__tuned *t,
                     struct ws_tune_result **out)
@@ -479,6 +510,7 @@ int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
         fill_recorded(t->rec, ws__arena_strdup(a, opts->recordings), row, o->n,
                       &res->r);
     WS_TRY_DONE(geomean(a, row, o->n, &res->r.geomean_speedup));
+    WS_TRY_DONE(fill_ideas(a, &o->tree, &res->r));
     res->r.device = ws__arena_strdup(a, t->id->device);
     res->r.store = ws__arena_strdup(a, store);
     if (opts->pack && has_best(o)) {

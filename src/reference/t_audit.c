@@ -405,13 +405,14 @@ static void test_families_of(void **state)
     make(&s, root);
     s.op.tensor[X].fill = (struct ws__fill){WS__FILL_UNIFORM, 1, 2};
     assert_int_equal(audit(ctx, &s), 0);
-    assert_int_equal(s.refused, 2);
+    assert_int_equal(s.refused, 3);
     assert_int_equal(find(&s, "x-1")->end, WS__AUDIT_REFUSED);
     assert_int_equal(find(&s, "signs")->end, WS__AUDIT_REFUSED);
+    assert_int_equal(find(&s, "one-sided")->end, WS__AUDIT_REFUSED);
     assert_has(why(&s, "x-1"), "values: {x-1: why}");
     make(&s, root);
     s.op.tensor[X].fill = (struct ws__fill){WS__FILL_UNIFORM, 1, 2};
-    s.op.refused[WS__FAMILY_MINUS] = "no root of it"; /* says both */
+    s.op.refused[WS__FAMILY_MINUS] = "no root of it"; /* says all three */
     assert_int_equal(audit(ctx, &s), 0);
     assert_int_equal(s.refused, 0);
     ws_ctx_free(ctx);

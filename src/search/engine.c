@@ -279,6 +279,11 @@ static int run(struct ws__engine *e, struct ws__outcome *out)
     rc = ask_defaults(e);
     if (rc >= 0)
         rc = screen(e);
+    if ((rc >= 0 || ws__engine_may_stop(e, rc)) && e->ops->tree) {
+        int told = e->ops->tree(e->state, &out->tree);
+
+        rc = told < 0 ? told : rc;
+    }
     if (e->ops->end)
         e->ops->end(e->state);
     if (rc < 0 && !ws__engine_may_stop(e, rc))
@@ -303,6 +308,7 @@ int ws__engine_run(const struct ws__problem_space *p,
     int rc, ended = 0;
 
     memset(out, 0, sizeof(*out));
+    ws__arena_init(&out->tree.arena, p->ctx);
     rc = check_arguments(p, opts);
     if (rc < 0)
         return p->nkernel && p->nworkload ? unknown_strategy(p->ctx) : rc;
@@ -335,5 +341,6 @@ void ws__outcome_clear(struct ws_ctx *ctx, struct ws__outcome *o)
         ws__trial_clear(ctx, &o->choice[i].failure);
     }
     ws__free(ctx, o->choice);
+    ws__arena_free(&o->tree.arena);
     memset(o, 0, sizeof(*o));
 }

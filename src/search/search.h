@@ -52,6 +52,9 @@ struct ws__strategy_ops {
      * that a constraint prunes from the space). */
     int (*tell)(void *state, const struct ws__trial *t);
     void (*end)(void *state); /* NULL: no-op */
+    /* Which ideas were tried and what came of them, into a zeroed tree whose
+     * arena is open; NULL: it has none. */
+    int (*tree)(void *state, struct ws__tree *out);
 };
 extern const struct ws__strategy_ops *const ws__strategy_table[];
 const struct ws__strategy_ops *ws__strategy_find(const char *name);
@@ -110,6 +113,7 @@ struct ws__choice {
 struct ws__outcome {
     struct ws__choice *choice; /* one a workload */
     size_t n;
+    struct ws__tree tree; /* of strategies that have one */
     uint64_t asked, answered, reused, filtered;
     uint64_t missed; /* not recorded; not among the answered */
     int stopped; /* 0: budget or strategy exhausted; WS_ECANCEL, WS_ETIMEOUT,

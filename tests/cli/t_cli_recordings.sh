@@ -45,6 +45,8 @@ for s in random worldmodel; do
     grep -o 'stages=[0-9]*' "$tmp/$s.txt" | sort -u >"$tmp/$s.stages"
 done
 check "keeps its default" test "$(wc -l <"$tmp/random.stages")" = 1
+check "ideas are told where there are some" grep -q "^ideas  *expected  *found  *in all tried" "$tmp/out"
+check "place by place" grep -q "^  tuning: as it is " "$tmp/out"
 check "and is searched" test "$(wc -l <"$tmp/worldmodel.stages")" -gt 1
 expect "its space is known" 0 "$ws" space $m --count
 

@@ -9,9 +9,9 @@
  * whose first tries are no better than its parent can still have children; an
  * idea that failed can come back deeper, where other ideas hold.
  *
- * Each place (a regime of the catalogue, or without any a workload) works on a
- * node of its own, in turn. A config is tried on the workloads of its place one
- * after the other, and given up as soon as it is clearly behind.
+ * Each workload works on a node of its own, in turn with the others; what is
+ * learnt of an idea on one is believed of it on others, most of all in the same
+ * regime.
  */
 #include "search/worldmodel/worldmodel.h"
 
@@ -20,7 +20,6 @@
 #include "base/banned.h"
 
 #define PATIENCE 4
-#define BEHIND 0.15 /* of gain: given up */
 
 /* --- state ---------------------------------------------------------------- */
 
@@ -43,13 +42,15 @@ static void end(void *state)
     ws__free(ctx, w);
 }
 
-/* The first regime whose condition holds; those that hold nowhere, or cannot be
- * evaluated, have no workloads. What is of no regime is one more. */
+/* The first regime whose condition holds; those that cannot be evaluated do
+ * not. What is of no regime is one more. */
 static size_t regime_of(const struct world *w, size_t workload)
 {
     const struct ws__catalogue *c = w->catalogue;
     union wsrt_value vars[WS__MAX_SLOTS];
 
+    if (!c || !c->nregime)
+        return workload;
     memset(vars, 0, sizeof(vars));
     for (size_t a = 0; a < WS__MAX_AXES; a++)
         vars[a].i = w->p->workload[workload].axis[a];
@@ -59,72 +60,23 @@ static size_t regime_of(const struct world *w, size_t workload)
     return c->nregime;
 }
 
-/* Regimes that have workloads, in their order. */
-static int assign_regimes(struct world *w)
-{
-    for (size_t r = 0; r <= w->catalogue->nregime; r++) {
-        bool any = false;
-
-        for (size_t i = 0; i < w->p->nworkload; i++) {
-            if (regime_of(w, i) != r)
-                continue;
-            w->place_of[i] = (uint32_t)w->nplace;
-            w->place[w->nplace].regime = (uint32_t)r;
-            any = true;
-        }
-        w->nplace += any;
-    }
-    return 0;
-}
-
-/* Without regimes every workload is a place. */
-static int assign_places(struct world *w)
-{
-    const struct ws__problem_space *p = w->p;
-
-    w->place_of = ws__arena_alloc(&w->arena, p->nworkload, sizeof(uint32_t));
-    w->place = ws__arena_alloc(&w->arena, p->nworkload, sizeof(*w->place));
-    if (!w->place_of || !w->place)
-        return WS_ENOMEM;
-    if (w->catalogue && w->catalogue->nregime)
-        return assign_regimes(w);
-    w->nplace = p->nworkload;
-    for (size_t i = 0; i < p->nworkload; i++)
-        w->place_of[i] = (uint32_t)i;
-    return 0;
-}
-
 static int open_place(struct world *w, size_t place)
 {
     const struct ws__problem_space *p = w->p;
     struct place *pl = &w->place[place];
 
     pl->node = NOBODY;
-    ws__rng_seed(&pl->rng, ws__rng_at(p->seed, place));
-    pl->workload = ws__arena_alloc(&w->arena, p->nworkload, sizeof(uint32_t));
-    pl->best_gain = ws__arena_alloc(&w->arena, p->nworkload, sizeof(double));
-    pl->model = ws__arena_alloc(&w->arena, p->nkernel, sizeof(*pl->model));
-    if (!pl->workload || !pl->best_gain || !pl->model)
-        return WS_ENOMEM;
-    for (size_t i = 0; i < FLIGHT; i++) {
+    for (size_t i = 0; i < FLIGHT; i++)
         pl->flight[i].node = NOBODY;
-        pl->flight[i].gain =
-            ws__arena_alloc(&w->arena, p->nworkload, sizeof(double));
-        if (!pl->flight[i].gain)
-            return WS_ENOMEM;
-    }
-    for (size_t i = 0; i < p->nworkload; i++)
-        if (w->place_of[i] == place)
-            pl->workload[pl->n++] = (uint32_t)i;
-    pl->left =
-        ws__arena_alloc(&w->arena, p->nkernel * pl->n, sizeof(*pl->left));
-    if (!pl->left)
+    pl->regime = (uint32_t)regime_of(w, place);
+    ws__rng_seed(&pl->rng, ws__rng_at(p->seed, place));
+    pl->left = ws__arena_alloc(&w->arena, p->nkernel, sizeof(*pl->left));
+    pl->model = ws__arena_alloc(&w->arena, p->nkernel, sizeof(*pl->model));
+    if (!pl->left || !pl->model)
         return WS_ENOMEM;
     for (size_t k = 0; k < p->nkernel; k++) {
         ws__model_open(&pl->model[k], &w->axes[k]);
-        for (size_t i = 0; i < pl->n; i++)
-            ws__space_begin(p->spaces[k * p->nworkload + pl->workload[i]],
-                            &pl->left[k * pl->n + i]);
+        ws__space_begin(p->spaces[k * p->nworkload + place], &pl->left[k]);
     }
     return 0;
 }
@@ -136,8 +88,8 @@ static int init(struct world *w)
 
     WS_TRY(ws__belief_open(&w->belief, p->ctx));
     w->axes = ws__arena_alloc(&w->arena, p->nkernel, sizeof(*w->axes));
-    w->reference_ns = ws__arena_alloc(&w->arena, p->nworkload, sizeof(double));
-    if (!w->axes || !w->reference_ns)
+    w->place = ws__arena_alloc(&w->arena, p->nworkload, sizeof(*w->place));
+    if (!w->axes || !w->place)
         return WS_ENOMEM;
     for (size_t k = 0; k < p->nkernel; k++) {
         WS_TRY(ws__param_axes(&w->arena, &p->kernel[k], &w->axes[k]));
@@ -146,9 +98,8 @@ static int init(struct world *w)
     }
     WS_TRY(ws__modeller_open(&w->modeller, p->ctx, naxis));
     WS_TRY(ws__world_ideas(w));
-    WS_TRY(assign_places(w));
-    for (size_t i = 0; i < w->nplace; i++)
-        WS_TRY(open_place(w, i));
+    for (; w->nplace < p->nworkload; w->nplace++)
+        WS_TRY(open_place(w, w->nplace));
     w->visits =
         ws__arena_alloc(&w->arena, w->nplace * w->nidea, sizeof(uint32_t));
     return w->visits ? ws__world_root(w) : WS_ENOMEM;
@@ -177,30 +128,6 @@ static int start(const struct ws__problem_space *p, void **state)
 
 enum { NOTHING, ASKED, WAITING }; /* ask_place's answers */
 
-/* On to the next workload that it may run on. */
-static int advance(struct world *w, const struct place *pl, struct attempt *a)
-{
-    for (; a->next < pl->n; a->next++) {
-        int rc = ws__world_may_run(w, &a->c, pl->workload[a->next]);
-
-        if (rc)
-            return rc < 0 ? rc : 0;
-        a->gain[a->next] = 0;
-    }
-    return 0;
-}
-
-static bool ask_attempt(const struct place *pl, struct attempt *a,
-                        struct ws__candidate *c, uint32_t *workload)
-{
-    if (a->node == NOBODY || a->asked)
-        return false;
-    a->asked = true;
-    *c = a->c;
-    *workload = pl->workload[a->next];
-    return true;
-}
-
 static size_t in_flight(const struct place *pl)
 {
     size_t n = 0;
@@ -218,19 +145,24 @@ static struct attempt *free_attempt(struct place *pl)
     return NULL;
 }
 
+/* Where nothing is expected of ideas, the first configs are for the model; in
+ * turn with what other places found, if there are any. */
+static size_t patience(const struct world *w, const struct place *pl)
+{
+    if (w->catalogue || ws__model_ready(&pl->model[0]))
+        return PATIENCE;
+    return w->nplace > 1 ? 1 : WS__MODEL_FIRST * w->p->nkernel;
+}
+
 /* Another config of the node: 1, or 0: there is none, or enough. */
 static int try_another(struct world *w, struct place *pl, struct attempt **out)
 {
     struct local *at = &w->node[pl->node].at[pl - w->place];
     struct attempt *a = free_attempt(pl);
-    bool first =
-        !w->catalogue && w->node[pl->node].depth == 1 && pl->visits == 0;
     double expected;
     int rc;
 
-    if (!a || pl->out ||
-        pl->idle + in_flight(pl) >=
-            (first ? WS__MODEL_FIRST * w->p->nkernel : PATIENCE))
+    if (!a || pl->out || pl->idle + in_flight(pl) >= patience(w, pl))
         return 0;
     rc = ws__world_propose(w, pl, &a->c, &expected);
     WS_TRY(rc);
@@ -240,9 +172,6 @@ static int try_another(struct world *w, struct place *pl, struct attempt **out)
     WS_TRY(ws__seen_add(w->p->ctx, &pl->seen, &a->c));
     WS_TRY(ws__model_add(w->p->ctx, &pl->model[a->c.kernel], &a->c.config,
                          expected, WS__POINT_OPEN));
-    a->next = 0;
-    a->asked = a->failed = a->stopped = false;
-    WS_TRY(advance(w, pl, a));
     a->node = pl->node;
     at->tries++;
     *out = a;
@@ -260,16 +189,12 @@ static void close_node(struct world *w, size_t place)
     ws__world_close(w, place);
 }
 
-static int ask_place(struct world *w, size_t place, struct ws__candidate *c,
-                     uint32_t *workload)
+static int ask_place(struct world *w, size_t place, struct ws__candidate *c)
 {
     struct place *pl = &w->place[place];
     struct attempt *a;
     int rc;
 
-    for (size_t i = 0; i < FLIGHT; i++)
-        if (ask_attempt(pl, &pl->flight[i], c, workload))
-            return ASKED;
     while (!pl->exhausted) {
         if (pl->node == NOBODY) {
             rc = ws__world_choose(w, place);
@@ -277,11 +202,10 @@ static int ask_place(struct world *w, size_t place, struct ws__candidate *c,
                 return rc;
         }
         rc = try_another(w, pl, &a);
-        if (rc > 0) {
-            ask_attempt(pl, a, c, workload);
-            return ASKED;
-        }
-        WS_TRY(rc);
+        if (rc > 0)
+            *c = a->c;
+        if (rc)
+            return rc < 0 ? rc : ASKED;
         if (in_flight(pl))
             return WAITING;
         close_node(w, place);
@@ -295,8 +219,9 @@ static int ask(void *state, struct ws__candidate *c, uint32_t *workload)
     bool waiting = false;
 
     for (size_t i = 0; i < w->nplace; i++) {
-        int rc = ask_place(w, w->turn, c, workload);
+        int rc = ask_place(w, w->turn, c);
 
+        *workload = (uint32_t)w->turn;
         w->turn = (w->turn + 1) % w->nplace;
         if (rc < 0 || rc == ASKED)
             return rc < 0 ? rc : 0;
@@ -307,100 +232,75 @@ static int ask(void *state, struct ws__candidate *c, uint32_t *workload)
 
 /* --- telling -------------------------------------------------------------- */
 
-/* A config of the place is known: by so much faster than the default. */
-static int settle(struct world *w, struct place *pl, const struct attempt *a,
-                  double gain)
+static bool is_better(bool have, double gain, double than)
+{
+    return !have || gain > than;
+}
+
+/* What was asked for is known. */
+static void settle(struct world *w, struct place *pl, struct attempt *a,
+                   bool ok, double gain)
 {
     struct local *at = &w->node[a->node].at[pl - w->place];
 
     pl->idle++;
-    if (!a->failed && (!at->have || gain > at->gain)) {
+    if (ok && is_better(at->have, gain, at->gain)) {
         pl->idle = 0;
         at->have = true;
         at->best = a->c;
         at->gain = gain;
     }
-    if (!a->failed && !a->stopped && (!pl->have || gain > pl->gain)) {
-        pl->have = true;
-        pl->best = a->c;
-        pl->gain = gain;
-        memcpy(pl->best_gain, a->gain, pl->n * sizeof(*a->gain));
-    }
-    return ws__model_tell(w->p->ctx, &pl->model[a->c.kernel], &a->c.config,
-                          -gain, a->failed ? WS__POINT_FAILED : WS__POINT_OK);
-}
-
-static double sum(const double *gain, size_t n)
-{
-    double all = 0;
-
-    for (size_t i = 0; i < n; i++)
-        all += gain[i];
-    return all;
-}
-
-static double gain_of(struct world *w, const struct ws__trial *t, double ns)
-{
-    double *from = &w->reference_ns[t->workload];
-
-    if (!(*from > 0))
-        *from = ns;
-    return log(*from / ns);
-}
-
-static int tell_attempt(struct world *w, struct place *pl, struct attempt *a,
-                        const struct ws__trial *t, double ns)
-{
-    struct attempt done;
-
-    a->asked = false;
-    a->failed = !isfinite(ns);
-    a->gain[a->next++] = a->failed ? 0 : gain_of(w, t, ns);
-    a->stopped =
-        pl->have && sum(a->gain, a->next) <
-                        sum(pl->best_gain, a->next) - BEHIND * (double)a->next;
-    if (!a->failed && !a->stopped)
-        WS_TRY(advance(w, pl, a));
-    if (!a->failed && !a->stopped && a->next < pl->n)
-        return 0;
-    done = *a;
     a->node = NOBODY;
-    return settle(w, pl, &done, sum(done.gain, done.next) / (double)done.next);
 }
 
 /* What the engine made on its own: the root's best, if it is right. */
-static int tell_default(struct world *w, struct place *pl,
-                        const struct ws__trial *t, double ns)
+static void begin(struct world *w, struct place *pl, const struct ws__trial *t,
+                  bool ok, double gain)
 {
     struct local *at = &w->node[0].at[pl - w->place];
-    bool ok = isfinite(ns);
 
-    if (ok && !(w->reference_ns[t->workload] > 0))
-        w->reference_ns[t->workload] = ns;
-    WS_TRY(ws__seen_add(w->p->ctx, &pl->seen, &t->candidate));
-    if (ok && !at->have) {
-        at->have = true;
-        at->best = t->candidate;
-        pl->have = true;
-        pl->best = t->candidate;
-    }
-    return ws__model_tell(w->p->ctx, &pl->model[t->candidate.kernel],
-                          &t->candidate.config, 0,
-                          ok ? WS__POINT_OK : WS__POINT_FAILED);
+    if (!ok || at->have)
+        return;
+    at->have = true;
+    at->best = t->candidate;
+    at->gain = gain;
+}
+
+static struct attempt *find_attempt(struct place *pl,
+                                    const struct ws__candidate *c)
+{
+    for (size_t i = 0; i < FLIGHT; i++)
+        if (pl->flight[i].node != NOBODY &&
+            ws__candidate_eq(&pl->flight[i].c, c))
+            return &pl->flight[i];
+    return NULL;
 }
 
 static int tell(void *state, const struct ws__trial *t)
 {
     struct world *w = state;
-    struct place *pl = &w->place[w->place_of[t->workload]];
-    double ns = ws__trial_score(w->p->ctx, t);
+    struct place *pl = &w->place[t->workload];
+    double ns = ws__trial_score(w->p->ctx, t), gain = 0;
+    struct attempt *a = find_attempt(pl, &t->candidate);
+    bool ok = isfinite(ns);
 
-    for (size_t i = 0; i < FLIGHT; i++)
-        if (pl->flight[i].node != NOBODY && pl->flight[i].asked &&
-            pl->workload[pl->flight[i].next] == t->workload &&
-            ws__candidate_eq(&pl->flight[i].c, &t->candidate))
-            return tell_attempt(w, pl, &pl->flight[i], t, ns);
-    return tell_default(w, pl, t, ns);
+    if (ok && !(pl->reference_ns > 0))
+        pl->reference_ns = ns;
+    if (ok)
+        gain = log(pl->reference_ns / ns);
+    if (a)
+        settle(w, pl, a, ok, gain);
+    else
+        begin(w, pl, t, ok, gain);
+    if (ok && is_better(pl->have, gain, pl->gain)) {
+        pl->have = true;
+        pl->best = t->candidate;
+        pl->gain = gain;
+    }
+    WS_TRY(ws__seen_add(w->p->ctx, &pl->seen, &t->candidate));
+    return ws__model_tell(w->p->ctx, &pl->model[t->candidate.kernel],
+                          &t->candidate.config, -gain,
+                          ok ? WS__POINT_OK : WS__POINT_FAILED);
 }
 
 const struct ws__strategy_ops ws__search_worldmodel = {
@@ -412,4 +312,5 @@ const struct ws__strategy_ops ws__search_worldmodel = {
     .ask = ask,
     .tell = tell,
     .end = end,
+    .tree = ws__world_tree,
 };

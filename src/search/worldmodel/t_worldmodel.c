@@ -1,9 +1,9 @@
 /*
  * t_worldmodel.c: a catalogue is followed and, where it is wrong, outgrown; an
- * idea is tried only where what it needs holds; no set of ideas twice; an idea
- * that fails is believed less; places are the regimes, and a config that is
- * behind on one workload is not tried on the next. (That it is deterministic,
- * resumable, ends and is fair is tested for every strategy.)
+ * idea is tried only where what it needs holds, and in its regimes; no set of
+ * ideas and no config twice; an idea that fails is believed less; what was
+ * tried is told. (That it is deterministic, resumable, ends and is fair is
+ * tested for every strategy.)
  */
 #include "search/t_search.h"
 
@@ -70,7 +70,7 @@ static void end_world(void)
 /* --- a run by hand -------------------------------------------------------- */
 
 static int (*fails_when)(const struct ws__candidate *c);
-static size_t asked[STEPS][2]; /* config's place in the order, workload */
+static size_t asked[STEPS]; /* on that workload */
 static struct ws__candidate tried[STEPS];
 
 static void answer(void *state, const struct ws__candidate *c, uint32_t w)
@@ -104,7 +104,7 @@ static struct world *play(size_t steps)
         uint32_t w;
 
         assert_int_equal(ops->ask(state, &tried[i], &w), 0);
-        asked[i][1] = w;
+        asked[i] = w;
         answer(state, &tried[i], w);
     }
     return state;
@@ -115,7 +115,7 @@ static double best_of(size_t steps)
     double best = INFINITY;
 
     for (size_t i = 0; i < steps; i++)
-        best = fmin(best, t_cost(&world, &tried[i], (uint32_t)asked[i][1]));
+        best = fmin(best, t_cost(&world, &tried[i], (uint32_t)asked[i]));
     return best;
 }
 
@@ -250,58 +250,118 @@ static void test_fails(void **state)
     end_world();
 }
 
-/* Two regimes of two workloads: two places; what is far behind on the first
- * workload of its place is not asked on the second. */
-static void test_places(void **state)
+static void two_regimes(struct ws__arena *arena)
 {
-    struct world *w;
     struct ws__scope scope = {0};
-    struct ws__arena arena;
     struct ws__loc loc = {0};
-    size_t alone = 0;
 
-    (void)state;
     begin(4, false);
-    ws__arena_init(&arena, ctx);
+    ws__arena_init(arena, ctx);
     assert_int_equal(ws__scope_add(ctx, &scope, "shape", WS__INT, NULL), 0);
     catalogue.regime[0].name = "first";
-    assert_int_equal(ws__expr_compile(ctx, &arena, "shape < 2", &loc, &scope,
+    assert_int_equal(ws__expr_compile(ctx, arena, "shape < 2", &loc, &scope,
                                       WS__CONDITION, &catalogue.regime[0].when),
                      0);
     catalogue.regime[1].name = "rest";
     catalogue.nregime = 2;
-    w = play(STEPS);
-    assert_int_equal(w->nplace, 2);
-    for (uint32_t i = 0; i < 4; i++)
-        assert_int_equal(w->place_of[i], i / 2);
-    for (size_t i = 0; i < STEPS; i++) {
-        size_t others = 0;
+}
 
-        for (size_t k = 0; k < STEPS; k++)
-            others += k != i && ws__candidate_eq(&tried[i], &tried[k]) &&
-                      asked[i][1] / 2 == asked[k][1] / 2;
-        assert_true(others <= 1);
-        if (others || i + 8 > STEPS)
+/* Two regimes of two workloads; an idea of the first is tried in no other. What
+ * was learnt of another is believed most in the same regime. */
+static void test_regimes(void **state)
+{
+    struct ws__arena arena;
+    struct ws__subject same = {NGENERAL + 1, NGENERAL + 2, 0, log(5), 0.3};
+    struct ws__subject other = same;
+    double here, there, sd_here, sd_there;
+    size_t opened = 0;
+    struct world *w;
+
+    (void)state;
+    two_regimes(&arena);
+    ideas[2].regimes = 1;
+    ideas[2].factor = 5;
+    w = play(STEPS);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(w->place[i].regime, i / 2);
+    for (size_t i = 1; i < w->nnode; i++) {
+        if (w->node[i].idea != NGENERAL + 2)
             continue;
-        alone++;
-        /* Behind, or not valid on the other. */
-        assert_true(t_cost(&world, &tried[i], (uint32_t)asked[i][1]) >
-                        t_cost(&world, &w->place[asked[i][1] / 2].best,
-                               (uint32_t)asked[i][1]) ||
-                    ws__world_may_run(w, &tried[i], asked[i][1] ^ 1) == 0);
+        opened++;
+        assert_int_equal(w->node[i].at[2].standing, NEVER);
+        assert_int_equal(w->node[i].at[3].standing, NEVER);
     }
-    assert_true(alone > 0 && alone < STEPS / 2);
+    assert_true(opened > 0);
+    other.regime = 7; /* nothing was tried there */
+    ws__belief_view(&w->belief, &same, &here, &sd_here);
+    ws__belief_view(&w->belief, &other, &there, &sd_there);
+    assert_true(sd_here < sd_there);
     ops->end(w);
     ws__arena_free(&arena);
+    end_world();
+}
+
+/* Nothing is asked twice. */
+static void test_asks_once(void **state)
+{
+    struct world *w;
+
+    (void)state;
+    begin(2, false);
+    w = play(STEPS);
+    for (size_t i = 0; i < STEPS; i++)
+        for (size_t k = 0; k < i; k++)
+            assert_false(ws__candidate_eq(&tried[i], &tried[k]) &&
+                         asked[i] == asked[k]);
+    ops->end(w);
+    end_world();
+}
+
+/* What was tried is told: parents first, every config once, factors that add
+ * up. */
+static void test_tree(void **state)
+{
+    struct ws__tree tree = {0};
+    struct world *w;
+    size_t tries = 0, tuned = 0;
+
+    (void)state;
+    begin(2, false);
+    w = play(STEPS);
+    ws__arena_init(&tree.arena, ctx);
+    assert_int_equal(ops->tree(w, &tree), 0);
+    assert_true(tree.n > 4);
+    for (size_t i = 0; i < tree.n; i++) {
+        const struct ws__tried *t = &tree.tried[i];
+        double from = 0;
+
+        assert_true(t->parent < (int32_t)i && t->tries > 0);
+        if (t->parent >= 0) {
+            assert_string_equal(t->place, tree.tried[t->parent].place);
+            assert_true(t->depth == tree.tried[t->parent].depth + 1);
+            from = tree.tried[t->parent].gain;
+        } else {
+            assert_int_equal(t->depth, 1);
+        }
+        if (!isnan(t->effect))
+            assert_true(fabs(t->gain - from - t->effect) < 1e-9);
+        tuned += !strcmp(t->axis, "tuning");
+        tries += t->tries;
+    }
+    assert_true(tuned > 0);
+    assert_int_equal(tries, STEPS);
+    ws__arena_free(&tree.arena);
+    ops->end(w);
     end_world();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_follows), cmocka_unit_test(test_outgrows),
-        cmocka_unit_test(test_needs),   cmocka_unit_test(test_once),
-        cmocka_unit_test(test_fails),   cmocka_unit_test(test_places),
+        cmocka_unit_test(test_follows),   cmocka_unit_test(test_outgrows),
+        cmocka_unit_test(test_needs),     cmocka_unit_test(test_once),
+        cmocka_unit_test(test_fails),     cmocka_unit_test(test_regimes),
+        cmocka_unit_test(test_asks_once), cmocka_unit_test(test_tree),
     };
 
     ops = ws__strategy_find("worldmodel");

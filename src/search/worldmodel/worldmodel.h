@@ -3,12 +3,11 @@
  *
  * A node of the tree is a set of ideas, one an axis at most: those of its
  * parent and one more, which takes the place of its parent's on the same axis.
- * What an idea does not say stays free. A place is a regime: workloads that are
- * served by one config; each has its own standing at every node, its own model
- * of times and its own best. Beliefs are shared.
+ * What an idea does not say stays free. Every workload is a place with a
+ * standing of its own at every node, its own model of times and its own best.
+ * Beliefs are shared, most within a regime.
  *
- * Gains are logarithms of how much faster a config is than the default, on
- * average over the workloads of a place.
+ * Gains are logarithms of how much faster a config is than the default.
  */
 #ifndef WS_WORLDMODEL_H
 #define WS_WORLDMODEL_H
@@ -49,27 +48,22 @@ struct node {
 struct attempt {
     struct ws__candidate c;
     int32_t node; /* NOBODY: free */
-    size_t next;  /* workload of the place */
-    double *gain; /* one a workload; where it may not run the default stays:
-                     0 */
-    bool asked, failed, stopped; /* asked: about the next one */
 };
 
-struct place {
-    uint32_t regime; /* of the catalogue */
-    uint32_t *workload;
-    size_t n;
-    double *best_gain;           /* of the best config, one a workload */
-    struct ws__model *model;     /* one a kernel */
-    struct ws__space_iter *left; /* one a kernel and workload */
+struct place {               /* a workload */
+    uint32_t regime;         /* of the catalogue; without any, of the place */
+    struct ws__model *model; /* one a kernel */
+    struct ws__space_iter *left; /* the same */
     struct ws__seen seen;
     struct ws__rng rng;
+    double reference_ns; /* what gains are counted from; 0: not known */
     struct ws__candidate best;
     bool have, exhausted;
-    double gain;
+    double gain;   /* of best */
     int32_t node;  /* that is worked on; NOBODY: none */
     unsigned idle; /* attempts since the last gain */
     bool out;      /* nothing more to try at this node */
+    bool borrowed; /* the node was opened to borrow */
     struct attempt flight[FLIGHT];
     size_t visits;       /* closed nodes */
     size_t turn, kernel; /* of configs of any kernel; whose turn it is */
@@ -85,10 +79,8 @@ struct world {
     struct ws__param_axes *axes; /* one a kernel */
     struct ws__modeller modeller;
     struct ws__belief belief;
-    struct place *place;
-    uint32_t *place_of; /* of a workload */
+    struct place *place; /* one a workload */
     size_t nplace, turn;
-    double *reference_ns; /* of a workload: what gains are counted from; 0 */
     struct node *node;
     size_t nnode, cap;
 };
@@ -104,6 +96,8 @@ int ws__world_root(struct world *w);
 int ws__world_choose(struct world *w, size_t place);
 /* What came of the node that the place works on. */
 void ws__world_close(struct world *w, size_t place);
+/* What was tried: see search.h. */
+int ws__world_tree(void *state, struct ws__tree *out);
 /* Does a config look as the ideas of a node say? */
 bool ws__world_fits(const struct world *w, const struct node *n,
                     const struct ws__candidate *c);
@@ -116,11 +110,9 @@ struct outlook {
     double expected, bound;
 };
 int ws__world_look(struct world *w, struct place *pl, struct outlook *out);
-/* New to the place, and valid on one of its workloads: 1, 0 or an error. */
-int ws__world_is_open(struct world *w, struct place *pl,
+/* New to the place, and valid there: 1, 0 or an error. */
+int ws__world_is_open(const struct world *w, const struct place *pl,
                       const struct ws__candidate *c);
-int ws__world_may_run(const struct world *w, const struct ws__candidate *c,
-                      size_t workload);
 /* The next config of the place's node: 1, or 0 if there is none. *expected:
  * minus its gain, or NAN. */
 int ws__world_propose(struct world *w, struct place *pl,

@@ -29,27 +29,22 @@ struct scan {
     const struct ws__config *from; /* without a model: nearest to it */
 };
 
-int ws__world_may_run(const struct world *w, const struct ws__candidate *c,
-                      size_t workload)
+static struct ws__space *space_of(const struct world *w, const struct place *pl,
+                                  size_t kernel)
 {
-    const struct ws__problem_space *p = w->p;
-    struct ws__space *space = p->spaces[c->kernel * p->nworkload + workload];
-    int rc = ws__space_valid(space, &c->config, NULL);
-
-    if (rc > 0 && p->fits)
-        rc = p->fits(p->fits_user, c, (uint32_t)workload);
-    return rc;
+    return w->p->spaces[kernel * w->p->nworkload + (size_t)(pl - w->place)];
 }
 
-int ws__world_is_open(struct world *w, struct place *pl,
+int ws__world_is_open(const struct world *w, const struct place *pl,
                       const struct ws__candidate *c)
 {
+    const struct ws__problem_space *p = w->p;
     int rc = 0;
 
-    if (ws__seen_has(&pl->seen, c))
-        return 0;
-    for (size_t i = 0; i < pl->n && !rc; i++)
-        rc = ws__world_may_run(w, c, pl->workload[i]);
+    if (!ws__seen_has(&pl->seen, c))
+        rc = ws__space_valid(space_of(w, pl, c->kernel), &c->config, NULL);
+    if (rc > 0 && p->fits)
+        rc = p->fits(p->fits_user, c, (uint32_t)(pl - w->place));
     return rc;
 }
 
@@ -109,17 +104,9 @@ static int consider(struct scan *x, const struct ws__config *config)
     return 0;
 }
 
-static struct ws__space *space_of(struct scan *x)
-{
-    const struct ws__problem_space *p = x->w->p;
-    size_t w = x->pl->workload[ws__rng_below(&x->pl->rng, x->pl->n)];
-
-    return p->spaces[x->node->kernel * p->nworkload + w];
-}
-
 static int consider_space(struct scan *x)
 {
-    struct ws__space *space = space_of(x);
+    struct ws__space *space = space_of(x->w, x->pl, x->node->kernel);
     struct ws__space_iter all;
     struct ws__config c;
     uint64_t valid;
@@ -319,18 +306,22 @@ static int by_model(struct scan *x, size_t place, struct ws__candidate *out)
     return isfinite(x->bound);
 }
 
-static int borrow(struct world *w, struct place *pl, struct ws__candidate *out)
+/* What is best in another place, of the nearest that has something new. */
+static int borrow(struct world *w, size_t place, struct ws__candidate *out)
 {
-    for (size_t i = 0; i < w->nplace; i++) {
-        int rc = &w->place[i] != pl && w->place[i].have
-                     ? ws__world_is_open(w, pl, &w->place[i].best)
-                     : 0;
+    for (size_t far = 1; far < w->nplace; far++)
+        for (int side = 0; side < 2; side++) {
+            size_t at = side ? place - far : place + far;
+            int rc;
 
-        if (rc > 0)
-            *out = w->place[i].best;
-        if (rc)
-            return rc;
-    }
+            if (at >= w->nplace || !w->place[at].have)
+                continue;
+            rc = ws__world_is_open(w, &w->place[place], &w->place[at].best);
+            if (rc > 0)
+                *out = w->place[at].best;
+            if (rc)
+                return rc;
+        }
     return 0;
 }
 
@@ -338,27 +329,25 @@ static int borrow(struct world *w, struct place *pl, struct ws__candidate *out)
 static int left_over(struct world *w, struct place *pl,
                      struct ws__candidate *out)
 {
-    for (size_t k = 0; k < w->p->nkernel; k++)
-        for (size_t i = 0; i < pl->n; i++) {
-            int rc;
+    for (size_t k = 0; k < w->p->nkernel; k++) {
+        int rc;
 
-            out->kernel = (uint32_t)k;
-            while ((rc = ws__space_next(&pl->left[k * pl->n + i],
-                                        &out->config)) > 0) {
-                rc = ws__world_is_open(w, pl, out);
-                if (rc)
-                    return rc;
-                WS_TRY(ws__check_stop(w->p->ctx));
-            }
-            WS_TRY(rc);
+        out->kernel = (uint32_t)k;
+        while ((rc = ws__space_next(&pl->left[k], &out->config)) > 0) {
+            rc = ws__world_is_open(w, pl, out);
+            if (rc)
+                return rc;
+            WS_TRY(ws__check_stop(w->p->ctx));
         }
+        WS_TRY(rc);
+    }
     return 0;
 }
 
 /* Far from all that was tried: 1, or 0 if draws find nothing. */
 static int far_config(struct scan *x, struct ws__candidate *out)
 {
-    struct ws__space *space = space_of(x);
+    struct ws__space *space = space_of(x->w, x->pl, x->node->kernel);
     double most = -1;
     uint64_t valid;
 
@@ -452,7 +441,7 @@ int ws__world_propose(struct world *w, struct place *pl,
 
     *expected = NAN;
     if (n->idea == BORROW)
-        return borrow(w, pl, out);
+        return borrow(w, place, out);
     rc = n->idea == TUNE && !n->parent ? of_any_kernel(&x, place, out)
                                        : of_node(&x, place, out);
     *expected = x.expected;

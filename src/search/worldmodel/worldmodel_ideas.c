@@ -12,8 +12,8 @@
 #define VALUES 6 /* more are taken in quarters */
 #define SPREAD 0.1
 
-/* How a config is made is not changed: it is tuned; or what is best in another
- * place is taken over. */
+/* How a config is made is not changed: it is tuned; or what is best on another
+ * shape is taken over. */
 static const struct ws__idea general[NGENERAL] = {
     [TUNE] = {.axis = "tuning",
               .choice = "as it is",
@@ -22,9 +22,9 @@ static const struct ws__idea general[NGENERAL] = {
               .factor = 1.05,
               .spread = 0.15,
               .difficulty = 1},
-    [BORROW] = {.axis = "regime",
+    [BORROW] = {.axis = "shape",
                 .choice = "as elsewhere",
-                .about = "what is best in another regime",
+                .about = "what is best on another shape",
                 .kernel = -1,
                 .factor = 1.05,
                 .spread = 0.15,

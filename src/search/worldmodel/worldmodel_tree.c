@@ -22,6 +22,7 @@
 #define HOPELESS_EFFECT (-0.5)
 #define HOPELESS_NOISE 0.4
 #define EFFECT_MAX 2.0
+#define FIRST_WORTH 1e6 /* more than any gain */
 
 static int add_node(struct world *w, int32_t parent, uint32_t idea)
 {
@@ -142,7 +143,7 @@ static struct ws__subject subject_of(const struct world *w, uint32_t idea,
 
     return (struct ws__subject){.axis = i->axis_id,
                                 .idea = idea,
-                                .regime = (uint32_t)place,
+                                .regime = w->place[place].regime,
                                 .mean = log(i->factor),
                                 .sd = i->spread};
 }
@@ -213,8 +214,10 @@ static void consider(struct world *w, size_t place, size_t parent,
     worth -= EFFORT_COST * (w->idea[idea].difficulty - 1);
     if (idea == TUNE && parent)
         worth -= AGAIN_COST * n->at[place].tuned;
-    if (any && !w->catalogue && !ws__model_ready(&pl->model[n->kernel]))
-        worth = INFINITY; /* nothing is expected of ideas yet */
+    /* Nothing is expected of ideas yet. */
+    if ((any || (idea == BORROW && !pl->borrowed)) && !w->catalogue &&
+        !ws__model_ready(&pl->model[n->kernel]))
+        worth = any ? FIRST_WORTH : 2 * FIRST_WORTH;
     if (worth > best->worth)
         *best = (struct choice){(int32_t)parent, idea, *view, worth};
 }
@@ -310,6 +313,7 @@ static int open_child(struct world *w, size_t place, const struct choice *c)
     pl->node = (int32_t)(n - w->node);
     pl->idle = 0;
     pl->out = false;
+    pl->borrowed = c->idea == BORROW;
     at = &n->at[place];
     at->standing = OPEN;
     at->mean = c->view.mean;
@@ -359,4 +363,56 @@ void ws__world_close(struct world *w, size_t place)
     at->effect = fmax(-EFFECT_MAX, fmin(at->effect, EFFECT_MAX));
     ws__belief_learn(&w->belief, &s, at->effect,
                      at->have ? noise : HOPELESS_NOISE);
+}
+
+/* --- telling -------------------------------------------------------------- */
+
+/* Nodes of a place that were tried; `index` has for each node its number. */
+static int tell_place(const struct world *w, size_t place, int32_t *index,
+                      struct ws__tree *out)
+{
+    const char *name =
+        ws__arena_strdup(&out->arena, w->p->workload[place].name);
+
+    index[0] = NOBODY;
+    for (size_t i = 1; i < w->nnode; i++) {
+        const struct node *n = &w->node[i];
+        const struct local *at = &n->at[place];
+        struct ws__tried *t = &out->tried[out->n];
+
+        index[i] = index[n->parent];
+        if (at->standing == NEVER || !at->tries)
+            continue;
+        index[i] = (int32_t)out->n++;
+        *t = (struct ws__tried){
+            .axis = ws__arena_strdup(&out->arena, w->idea[n->idea].axis),
+            .choice = ws__arena_strdup(&out->arena, w->idea[n->idea].choice),
+            .place = name,
+            .parent = index[n->parent],
+            .depth = n->depth,
+            .tries = at->tries,
+            .expected = at->mean,
+            .sd = at->sd,
+            .effect = at->standing == CLOSED ? at->effect : (double)NAN,
+            .gain = at->have ? at->gain : (double)NAN};
+        if (!t->axis || !t->choice || !t->place)
+            return WS_ENOMEM;
+    }
+    return 0;
+}
+
+int ws__world_tree(void *state, struct ws__tree *out)
+{
+    const struct world *w = state;
+    int32_t *index = ws__alloc(w->p->ctx, w->nnode, sizeof(*index));
+    size_t room = w->nnode * w->nplace;
+    int rc = 0;
+
+    out->tried = ws__arena_alloc(&out->arena, room, sizeof(*out->tried));
+    if (!index || !out->tried)
+        rc = WS_ENOMEM;
+    for (size_t i = 0; i < w->nplace && !rc; i++)
+        rc = tell_place(w, i, index, out);
+    ws__free(w->p->ctx, index);
+    return rc;
 }
