@@ -38,6 +38,7 @@ static void end(void *state)
     ws__modeller_close(&w->modeller);
     ws__belief_close(&w->belief);
     ws__free(ctx, w->node);
+    ws__free(ctx, w->index);
     ws__arena_free(&w->arena);
     ws__free(ctx, w);
 }
@@ -174,6 +175,7 @@ static int try_another(struct world *w, struct place *pl, struct attempt **out)
                          expected, WS__POINT_OPEN));
     a->node = pl->node;
     at->tries++;
+    pl->tries++;
     *out = a;
     return 1;
 }
@@ -184,7 +186,7 @@ static void close_node(struct world *w, size_t place)
     struct place *pl = &w->place[place];
     const struct node *n = &w->node[pl->node];
 
-    if (n->idea == TUNE && !n->parent && !n->at[place].tries)
+    if (n->idea == TUNE && !n->parent && !pl->tries)
         pl->exhausted = true;
     ws__world_close(w, place);
 }
@@ -244,6 +246,8 @@ static void settle(struct world *w, struct place *pl, struct attempt *a,
     struct local *at = &w->node[a->node].at[pl - w->place];
 
     pl->idle++;
+    if (ok)
+        pl->found = fmax(pl->found, gain);
     if (ok && is_better(at->have, gain, at->gain)) {
         pl->idle = 0;
         at->have = true;

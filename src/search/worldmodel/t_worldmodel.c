@@ -334,6 +334,7 @@ static void test_tree(void **state)
     for (size_t i = 0; i < tree.n; i++) {
         const struct ws__tried *t = &tree.tried[i];
         double from = 0;
+        bool general;
 
         assert_true(t->parent < (int32_t)i && t->tries > 0);
         if (t->parent >= 0) {
@@ -343,7 +344,8 @@ static void test_tree(void **state)
         } else {
             assert_int_equal(t->depth, 1);
         }
-        if (!isnan(t->effect))
+        general = !strcmp(t->axis, "tuning") || !strcmp(t->axis, "shape");
+        if (!isnan(t->effect) && !general)
             assert_true(fabs(t->gain - from - t->effect) < 1e-9);
         tuned += !strcmp(t->axis, "tuning");
         tries += t->tries;

@@ -30,17 +30,17 @@ struct local { /* a node in one place */
     enum standing standing;
     struct ws__candidate best;
     bool have;
-    double gain;           /* of best */
-    double mean, sd;       /* of the effect, as expected when it was chosen */
-    double effect;         /* over the parent's gain, when it was closed */
-    uint32_t tries, tuned; /* tuned: how often a child only tuned it */
-    bool spent;            /* there is nothing left to tune */
+    double gain;            /* of best */
+    double from;            /* gain to beat, when it was opened first */
+    double mean, sd;        /* of the effect, as expected then */
+    uint32_t tries, opened; /* opened: general ideas may be again */
+    bool spent;             /* there is nothing left to tune */
 };
 
 struct node {
     int32_t parent; /* NOBODY: the root */
     uint32_t idea, depth, kernel;
-    uint64_t key;     /* of the set of ideas */
+    uint64_t key;     /* of the set of ideas, and of a general one */
     uint32_t *choice; /* one an axis: idea + 1, or 0 */
     struct local *at; /* one a place */
 };
@@ -59,11 +59,14 @@ struct place {               /* a workload */
     double reference_ns; /* what gains are counted from; 0: not known */
     struct ws__candidate best;
     bool have, exhausted;
-    double gain;   /* of best */
-    int32_t node;  /* that is worked on; NOBODY: none */
-    unsigned idle; /* attempts since the last gain */
-    bool out;      /* nothing more to try at this node */
-    bool borrowed; /* the node was opened to borrow */
+    double gain;    /* of best */
+    int32_t node;   /* that is worked on; NOBODY: none */
+    unsigned idle;  /* attempts since the last gain */
+    bool out;       /* nothing more to try at this node */
+    bool borrowed;  /* the node was opened to borrow */
+    double from;    /* gain to beat */
+    double found;   /* best since the node was opened; -infinity: nothing */
+    uint32_t tries; /* since then */
     struct attempt flight[FLIGHT];
     size_t visits;       /* closed nodes */
     size_t turn, kernel; /* of configs of any kernel; whose turn it is */
@@ -83,6 +86,8 @@ struct world {
     size_t nplace, turn;
     struct node *node;
     size_t nnode, cap;
+    uint32_t *index; /* of nodes by key, plus one; open, a power of two */
+    size_t nindex;
 };
 
 /* --- worldmodel_ideas.c --- */

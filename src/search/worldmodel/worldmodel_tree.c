@@ -24,50 +24,93 @@
 #define EFFECT_MAX 2.0
 #define FIRST_WORTH 1e6 /* more than any gain */
 
-static int add_node(struct world *w, int32_t parent, uint32_t idea)
-{
-    struct node *n;
+/* --- nodes ---------------------------------------------------------------- */
 
-    WS_TRY(ws__grow(w->p->ctx, (void **)&w->node, &w->cap, w->nnode,
-                    sizeof(*w->node)));
-    n = &w->node[w->nnode];
-    *n = (struct node){.parent = parent, .idea = idea};
-    n->choice = ws__arena_alloc(&w->arena, w->naxis, sizeof(*n->choice));
-    n->at = ws__arena_alloc(&w->arena, w->nplace, sizeof(*n->at));
-    if (!n->choice || !n->at)
+static uint64_t key_of(uint32_t idea)
+{
+    return ws__rng_at(0x1dea5, idea);
+}
+
+/* Of a child: the same for a set of ideas however it was come by. */
+static uint64_t child_key(const struct world *w, const struct node *parent,
+                          uint32_t idea)
+{
+    uint32_t old = parent->choice[w->idea[idea].axis_id];
+
+    return parent->key + key_of(idea) - (old ? key_of(old - 1) : 0);
+}
+
+static struct node *find(const struct world *w, uint64_t key)
+{
+    for (size_t at = key; w->nindex; at++) {
+        uint32_t i = w->index[at & (w->nindex - 1)];
+
+        if (!i || w->node[i - 1].key == key)
+            return i ? &w->node[i - 1] : NULL;
+    }
+    return NULL;
+}
+
+static void put(struct world *w, size_t node)
+{
+    size_t at = w->node[node].key;
+
+    while (w->index[at & (w->nindex - 1)])
+        at++;
+    w->index[at & (w->nindex - 1)] = (uint32_t)node + 1;
+}
+
+/* Room for one more, half of it free. */
+static int grow_index(struct world *w)
+{
+    uint32_t *old = w->index;
+
+    if (w->nindex > 2 * (w->nnode + 1))
+        return 0;
+    w->index =
+        ws__alloc(w->p->ctx, w->nindex ? 2 * w->nindex : 64, sizeof(*w->index));
+    if (!w->index) {
+        w->index = old;
         return WS_ENOMEM;
-    w->nnode++;
+    }
+    w->nindex = w->nindex ? 2 * w->nindex : 64;
+    ws__free(w->p->ctx, old);
+    for (size_t i = 0; i < w->nnode; i++)
+        put(w, i);
     return 0;
 }
 
-/* The set of ideas of a child. */
-static void choices(const struct world *w, const struct node *parent,
-                    uint32_t idea, uint32_t *out)
+static int add_node(struct world *w, int32_t parent, uint32_t idea)
 {
-    memcpy(out, parent->choice, w->naxis * sizeof(*out));
-    if (idea >= NGENERAL)
-        out[w->idea[idea].axis_id] = idea + 1;
-}
+    struct node n = {.parent = parent, .idea = idea};
 
-/* The same for a set however it was come by. */
-static uint64_t key_of(const struct world *w, const uint32_t *choice)
-{
-    uint64_t key = 0;
+    WS_TRY(ws__grow(w->p->ctx, (void **)&w->node, &w->cap, w->nnode,
+                    sizeof(*w->node)));
+    WS_TRY(grow_index(w));
+    n.choice = ws__arena_alloc(&w->arena, w->naxis, sizeof(*n.choice));
+    n.at = ws__arena_alloc(&w->arena, w->nplace, sizeof(*n.at));
+    if (!n.choice || !n.at)
+        return WS_ENOMEM;
+    if (parent != NOBODY) {
+        const struct node *p = &w->node[parent];
+        int32_t kernel = w->idea[idea].kernel;
 
-    for (size_t a = 0; a < w->naxis; a++)
-        key += choice[a] ? ws__rng_at(0x1dea5, choice[a]) : 0;
-    return key;
+        n.key = child_key(w, p, idea);
+        n.depth = p->depth + 1;
+        n.kernel = kernel >= 0 ? (uint32_t)kernel : p->kernel;
+        memcpy(n.choice, p->choice, w->naxis * sizeof(*n.choice));
+        n.choice[w->idea[idea].axis_id] = idea + 1;
+    }
+    w->node[w->nnode] = n;
+    put(w, w->nnode++);
+    return 0;
 }
 
 int ws__world_root(struct world *w)
 {
-    struct node *n;
-
     WS_TRY(add_node(w, NOBODY, TUNE));
-    n = &w->node[0];
-    n->key = key_of(w, n->choice);
     for (size_t i = 0; i < w->nplace; i++)
-        n->at[i].standing = CLOSED;
+        w->node[0].at[i].standing = CLOSED;
     return 0;
 }
 
@@ -126,14 +169,6 @@ static bool makes_sense(const struct world *w, const struct node *parent,
         if (holds(w, NGENERAL + i->conflicts[k], at))
             return false;
     return true;
-}
-
-static struct node *find(struct world *w, uint64_t key)
-{
-    for (size_t i = 0; i < w->nnode; i++)
-        if (w->node[i].key == key && w->node[i].idea >= NGENERAL)
-            return &w->node[i];
-    return NULL;
 }
 
 static struct ws__subject subject_of(const struct world *w, uint32_t idea,
@@ -201,6 +236,15 @@ static double bound_of(double gain, const struct view *v)
     return (sum + KAPPA * sqrt(believed + known)) / (believed + known);
 }
 
+/* How often a child was. */
+static uint32_t opened(const struct world *w, const struct node *parent,
+                       uint32_t idea, size_t place)
+{
+    const struct node *n = find(w, child_key(w, parent, idea));
+
+    return n ? n->at[place].opened : 0;
+}
+
 static void consider(struct world *w, size_t place, size_t parent,
                      uint32_t idea, const struct view *view,
                      struct choice *best)
@@ -213,7 +257,7 @@ static void consider(struct world *w, size_t place, size_t parent,
     worth -= DEPTH_COST * n->depth;
     worth -= EFFORT_COST * (w->idea[idea].difficulty - 1);
     if (idea == TUNE && parent)
-        worth -= AGAIN_COST * n->at[place].tuned;
+        worth -= AGAIN_COST * opened(w, n, idea, place);
     /* Nothing is expected of ideas yet. */
     if ((any || (idea == BORROW && !pl->borrowed)) && !w->catalogue &&
         !ws__model_ready(&pl->model[n->kernel]))
@@ -222,20 +266,8 @@ static void consider(struct world *w, size_t place, size_t parent,
         *best = (struct choice){(int32_t)parent, idea, *view, worth};
 }
 
-/* Nobody works, or worked, on this set of ideas in the place. */
-static bool is_new(struct world *w, uint32_t *room, const struct node *parent,
-                   uint32_t idea, size_t place)
-{
-    const struct node *n;
-
-    choices(w, parent, idea, room);
-    n = find(w, key_of(w, room));
-    return !n || n->at[place].standing == NEVER;
-}
-
 static void consider_idea(struct world *w, size_t place, uint32_t idea,
-                          const struct outlook *look, uint32_t *room,
-                          struct choice *best)
+                          const struct outlook *look, struct choice *best)
 {
     struct view view = view_of(w, idea, place, look);
 
@@ -249,29 +281,14 @@ static void consider_idea(struct world *w, size_t place, uint32_t idea,
 
         if (n->at[place].standing != CLOSED || (i && n->idea < NGENERAL))
             continue;
-        if (idea == TUNE ||
-            (makes_sense(w, n, idea, place) && is_new(w, room, n, idea, place)))
+        if (idea == TUNE
+                ? !n->at[place].spent
+                : makes_sense(w, n, idea, place) && !opened(w, n, idea, place))
             consider(w, place, i, idea, &view, best);
     }
 }
 
 /* --- opening -------------------------------------------------------------- */
-
-static int child_of(struct world *w, const struct choice *c)
-{
-    uint32_t *choice;
-    struct node *n;
-    int32_t kernel = w->idea[c->idea].kernel;
-
-    WS_TRY(add_node(w, c->parent, c->idea));
-    n = &w->node[w->nnode - 1];
-    choice = n->choice;
-    choices(w, &w->node[c->parent], c->idea, choice);
-    n->key = key_of(w, choice);
-    n->depth = w->node[c->parent].depth + 1;
-    n->kernel = kernel >= 0 ? (uint32_t)kernel : w->node[c->parent].kernel;
-    return 0;
-}
 
 /* What is known already that looks as the node says: the best of it is where
  * its work begins. */
@@ -296,45 +313,42 @@ static void begin(struct world *w, size_t place, int32_t node)
 
 static int open_child(struct world *w, size_t place, const struct choice *c)
 {
+    uint64_t key = child_key(w, &w->node[c->parent], c->idea);
     struct place *pl = &w->place[place];
     const struct node *n;
     struct local *at;
-    uint32_t *room = ws__alloc(w->p->ctx, w->naxis, sizeof(*room));
 
-    if (!room)
-        return WS_ENOMEM;
-    choices(w, &w->node[c->parent], c->idea, room);
-    n = c->idea < NGENERAL ? NULL : find(w, key_of(w, room));
-    ws__free(w->p->ctx, room);
-    if (!n) {
-        WS_TRY(child_of(w, c));
-        n = &w->node[w->nnode - 1];
-    }
+    if (!find(w, key))
+        WS_TRY(add_node(w, c->parent, c->idea));
+    n = find(w, key);
     pl->node = (int32_t)(n - w->node);
-    pl->idle = 0;
+    pl->idle = pl->tries = 0;
+    pl->found = -INFINITY;
     pl->out = false;
     pl->borrowed = c->idea == BORROW;
+    pl->from = !c->parent && c->idea < NGENERAL
+                   ? pl->gain
+                   : w->node[c->parent].at[place].gain;
     at = &n->at[place];
     at->standing = OPEN;
-    at->mean = c->view.mean;
-    at->sd = c->view.sd;
-    if (c->idea == TUNE)
-        w->node[c->parent].at[place].tuned++;
-    begin(w, place, pl->node);
+    if (!at->opened++) {
+        at->from = pl->from;
+        at->mean = c->view.mean;
+        at->sd = c->view.sd;
+    }
+    if (c->idea != BORROW)
+        begin(w, place, pl->node);
     return 1;
 }
 
 int ws__world_choose(struct world *w, size_t place)
 {
     struct choice best = {.parent = NOBODY, .worth = -INFINITY};
-    uint32_t *room = ws__alloc(w->p->ctx, w->naxis, sizeof(*room));
     struct outlook *look = ws__alloc(w->p->ctx, w->nidea, sizeof(*look));
-    int rc =
-        room && look ? ws__world_look(w, &w->place[place], look) : WS_ENOMEM;
+    int rc = look ? ws__world_look(w, &w->place[place], look) : WS_ENOMEM;
 
     for (uint32_t i = 0; i < w->nidea && rc >= 0; i++)
-        consider_idea(w, place, i, look, room, &best);
-    ws__free(w->p->ctx, room);
+        consider_idea(w, place, i, look, &best);
     ws__free(w->p->ctx, look);
     WS_TRY(rc);
     return best.parent == NOBODY ? 0 : open_child(w, place, &best);
@@ -347,22 +361,24 @@ void ws__world_close(struct world *w, size_t place)
     struct place *pl = &w->place[place];
     struct node *n = &w->node[pl->node];
     struct local *at = &n->at[place];
-    const struct local *from = &w->node[n->parent].at[place];
     struct ws__subject s = subject_of(w, n->idea, place);
-    double noise = NOISE + NOISE_TRIES / (1 + at->tries);
+    double noise = NOISE + NOISE_TRIES / (1 + pl->tries);
+    double gain = n->idea == BORROW ? pl->found
+                  : at->have        ? at->gain
+                                    : -INFINITY;
+    double effect = isfinite(gain) ? gain - pl->from : HOPELESS_EFFECT;
 
     pl->node = NOBODY;
     at->standing = at->have ? CLOSED : HOPELESS;
-    if (!at->tries) { /* there is no such config, or none left */
+    if (!pl->tries) { /* there is no such config, or none left */
         w->node[n->parent].at[place].spent |= n->idea == TUNE;
         return;
     }
     pl->visits++;
     w->visits[place * w->nidea + n->idea]++;
-    at->effect = at->have ? at->gain - from->gain : HOPELESS_EFFECT;
-    at->effect = fmax(-EFFECT_MAX, fmin(at->effect, EFFECT_MAX));
-    ws__belief_learn(&w->belief, &s, at->effect,
-                     at->have ? noise : HOPELESS_NOISE);
+    ws__belief_learn(&w->belief, &s,
+                     fmax(-EFFECT_MAX, fmin(effect, EFFECT_MAX)),
+                     isfinite(gain) ? noise : HOPELESS_NOISE);
 }
 
 /* --- telling -------------------------------------------------------------- */
@@ -393,7 +409,7 @@ static int tell_place(const struct world *w, size_t place, int32_t *index,
             .tries = at->tries,
             .expected = at->mean,
             .sd = at->sd,
-            .effect = at->standing == CLOSED ? at->effect : (double)NAN,
+            .effect = at->have ? at->gain - at->from : (double)NAN,
             .gain = at->have ? at->gain : (double)NAN};
         if (!t->axis || !t->choice || !t->place)
             return WS_ENOMEM;
