@@ -67,8 +67,8 @@ static int parse(struct ws__workshop *s, size_t kernel)
     struct ws__ast_source a = {.path = k->source_file,
                                .dialect = k->dialect,
                                .headers = s->headers};
-    const char *include[] = {k->dir, NULL};
-    char *before;
+    const char *include[] = {k->dir, NULL, NULL};
+    char *before, *ours;
     int rc;
 
     if (f->parsed)
@@ -80,9 +80,12 @@ static int parse(struct ws__workshop *s, size_t kernel)
     }
     WS_TRY(ws__workshop_text(s, kernel, &a.text));
     WS_TRY(prologue(s, k, &before));
+    ours = ws__path_dir(s->spec->ctx, s->headers); /* of ws_dialect.h */
+    include[1] = ours;
     a.prologue = before;
     a.include = include;
-    rc = ws__ast_build(s->spec->ctx, &s->arena, &a, &f->ast);
+    rc = ours ? ws__ast_build(s->spec->ctx, &s->arena, &a, &f->ast) : WS_ENOMEM;
+    ws__free(s->spec->ctx, ours);
     ws__free(s->spec->ctx, before);
     f->parsed = rc >= 0;
     return rc;

@@ -34,6 +34,8 @@ check "has the moves" json 'any(m["move"] == "swap_axes" and m["refused"] is Non
 check "says what rounds otherwise, and what must be passed" json 'all((m["rounds"], m["gates"]) == {"accumulators": (True, "values, shapes"), "register_tile": (False, "values, shapes, sanitizer")}.get(m["move"], (m["rounds"], m["gates"])) for m in moves)'
 expect "the same in words" 0 "$ws" forge "$spec" --kernel gemm_naive_opencl --explain
 check "has both" eval 'out_has "; rounds otherwise; must pass values, shapes" && out_has "and columns; must pass values, shapes, sanitizer"'
+expect "a shipped kernel in CUDA C" 0 "$ws" forge gqa_paged_decode --explain
+check "whose headers of ours are found" out_has "launch bounds of 'decode'"
 expect "a kernel of macros" 2 "$ws" forge gemm --kernel gemm_tiled --explain
 check "is refused" err_has "only CUDA C, OpenCL C and Triton"
 expect "a kernel that is none" 2 "$ws" forge "$spec" --kernel nobody --explain
