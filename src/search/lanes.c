@@ -45,7 +45,7 @@ struct ws__lanes {
     struct ws__wave_sheet sheet;
     int64_t *axis; /* workload * naxis + axis */
     struct lane *lane;
-    size_t turn;
+    size_t turn, nkernel; /* nkernel: that have configs */
     bool anchors;
 };
 
@@ -200,7 +200,7 @@ static int make_plan(struct lane *l)
                                   .user = l},
         &l->maker));
     if (s->p->budget)
-        o.spread = (size_t)(s->p->budget / s->p->nkernel * 3 / 10);
+        o.spread = (size_t)(s->p->budget / s->nkernel * 3 / 10);
     return ws__wave_plan_new(&l->maker.table, &o, &l->plan);
 }
 
@@ -237,6 +237,22 @@ static int copy_axes(struct ws__lanes *s)
     return 0;
 }
 
+/* Kernels that have a config for some workload: they share the budget. */
+static int count_kernels(struct ws__lanes *s)
+{
+    const struct ws__problem_space *p = s->p;
+
+    for (size_t k = 0; k < p->nkernel; k++) {
+        uint64_t valid = 0;
+
+        for (size_t w = 0; w < p->nworkload && !valid; w++)
+            WS_TRY(ws__space_count(p->spaces[k * p->nworkload + w], &valid));
+        s->nkernel += valid > 0;
+    }
+    s->nkernel += !s->nkernel;
+    return 0;
+}
+
 int ws__lanes_start(const struct ws__problem_space *p, bool anchors,
                     void **state)
 {
@@ -258,6 +274,8 @@ int ws__lanes_start(const struct ws__problem_space *p, bool anchors,
                                       .is_cpu = d->is_cpu});
     s->lane = ws__alloc(p->ctx, p->nkernel, sizeof(*s->lane));
     rc = s->lane ? copy_axes(s) : WS_ENOMEM;
+    if (!rc)
+        rc = count_kernels(s);
     for (size_t k = 0; k < p->nkernel && !rc; k++) {
         s->lane[k].search = s;
         s->lane[k].kernel = (uint32_t)k;
