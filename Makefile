@@ -155,8 +155,9 @@ t: $(B)/$(T)
 
 # What judges kernels or plays searches on recordings, and runs no code of ours
 # that other tests do not: once is enough, not under each sanitizer too.
-ONCE = t_kernels t_cuda_kernels t_tune_recordings t_integrity.sh \
-    t_impossible.sh t_op_audit.sh t_practice.sh t_xform.sh
+ONCE = t_kernels t_cuda_kernels t_tune_recordings t_strategy t_plan_forms \
+    t_integrity.sh t_impossible.sh t_op_audit.sh t_practice.sh t_xform.sh \
+    t_init_practice.sh t_interchange.sh t_flashinfer.sh
 WATCHED = $(if $(SAN),$(filter-out $(ONCE:%=\%/%),$(1)),$(1))
 
 # Two steps, since the flags of a build depend on what deps installs.
