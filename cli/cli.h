@@ -15,6 +15,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "wavesmith/wavesmith.h"
 #include "wsrt.h"
@@ -117,6 +118,8 @@ json_t *cli_text(const char *s); /* NULL: null */
 json_t *cli_gates(const struct ws_gate *gate);
 json_t *cli_real(double v);
 void cli_put(json_t *obj, const char *key, json_t *value); /* takes value */
+/* A cell of CSV, quoted; a quote inside is written twice. */
+void cli_cell(FILE *f, const char *s);
 /* "12.3 us", "4.56 ms" into one of a few rotating buffers. */
 const char *cli_time(double ns);
 /* A time of the wall clock: "2026-01-31 12:00 UTC". */

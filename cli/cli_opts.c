@@ -542,3 +542,14 @@ json_t *cli_gates(const struct ws_gate *gate)
     }
     return j;
 }
+
+void cli_cell(FILE *f, const char *s)
+{
+    fputc('"', f);
+    for (; *s; s++) {
+        if (*s == '"')
+            fputc('"', f);
+        fputc((unsigned char)*s < 0x20 ? ' ' : *s, f);
+    }
+    fputc('"', f);
+}

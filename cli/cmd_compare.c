@@ -88,17 +88,6 @@ static double oracle_of(const struct ws_tune_result *r)
     return r->nrow ? exp(sum / (double)r->nrow) : 0;
 }
 
-static void put_quoted(FILE *f, const char *s)
-{
-    fputc('"', f);
-    for (; *s; s++) {
-        if (*s == '"')
-            fputc('"', f);
-        fputc((unsigned char)*s < 0x20 ? ' ' : *s, f);
-    }
-    fputc('"', f);
-}
-
 static void write_run(struct compare *x, size_t s, size_t seed,
                       const struct ws_tune_result *r)
 {
@@ -113,14 +102,14 @@ static void write_run(struct compare *x, size_t s, size_t seed,
         const struct ws_tune_row *w = &r->row[i];
 
         fprintf(x->workloads, "%s,%zu,", x->strategy[s], seed);
-        put_quoted(x->workloads, w->workload);
+        cli_cell(x->workloads, w->workload);
         fprintf(x->workloads, ",%.9g,%.9g,", w->default_ns,
                 w->config ? w->best_ns : 0);
         if (w->oracle_ns > 0)
             fprintf(x->workloads, "%.9g", w->oracle_ns);
         fputc(',', x->workloads);
         if (w->config)
-            put_quoted(x->workloads, w->config);
+            cli_cell(x->workloads, w->config);
         fputc('\n', x->workloads);
     }
 }

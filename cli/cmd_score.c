@@ -69,18 +69,6 @@ static json_t *to_json(const struct ws_score *s)
 
 /* --- CSV ------------------------------------------------------------------ */
 
-/* A quote inside is written twice. */
-static void put_cell(const char *s)
-{
-    putchar('"');
-    for (; *s; s++) {
-        if (*s == '"')
-            putchar('"');
-        putchar((unsigned char)*s < 0x20 ? ' ' : *s);
-    }
-    putchar('"');
-}
-
 static void put_known(double v)
 {
     if (v > 0)
@@ -95,9 +83,9 @@ static void print_csv(const struct ws_score *s)
     for (size_t i = 0; i < s->nworkload; i++) {
         const struct ws_score_workload *w = &s->workload[i];
 
-        put_cell(w->definition);
+        cli_cell(stdout, w->definition);
         putchar(',');
-        put_cell(w->workload);
+        cli_cell(stdout, w->workload);
         printf(",%s", w->status);
         put_known(w->baseline_ms);
         put_known(w->candidate_ms);

@@ -170,36 +170,39 @@ static int consider_best(struct scan *x)
 
 /* --- the first ------------------------------------------------------------ */
 
-/* A value that all ideas of the node allow, the nearest to the one there is;
- * false: there is none. */
+/* Do all ideas of the node allow what the candidate has for a parameter? */
+static bool is_allowed(const struct world *w, const struct node *n,
+                       size_t param, const struct ws__candidate *c)
+{
+    for (size_t a = 0; a < w->naxis; a++) {
+        const struct ws__idea *i =
+            n->choice[a] ? &w->idea[n->choice[a] - 1] : NULL;
+
+        for (size_t s = 0; i && s < i->nset; s++)
+            if (i->set[s].kernel == n->kernel && i->set[s].param == param &&
+                !i->set[s].allowed[c->config.at[param]])
+                return false;
+    }
+    return true;
+}
+
+/* A value that they allow, the nearest to the one there is; false: there is
+ * none. */
 static bool impose_one(const struct world *w, const struct node *n,
                        size_t param, struct ws__candidate *c)
 {
-    const struct ws__param *p = &w->p->kernel[n->kernel].param[param];
-    struct ws__candidate at = *c;
+    size_t nvalue = w->p->kernel[n->kernel].param[param].nvalue;
     size_t old = c->config.at[param];
 
-    for (size_t far = 0; far < p->nvalue; far++)
-        for (int side = -1; side <= 1; side += 2) {
-            bool fine = true;
+    for (size_t far = 0; far < nvalue; far++)
+        for (int side = 0; side < 2; side++) {
+            size_t at = side ? old + far : old - far;
 
-            if ((side < 0 && far > old) ||
-                (side > 0 && (!far || old + far >= p->nvalue)))
+            if (at >= nvalue) /* also below the first */
                 continue;
-            at.config.at[param] = (uint16_t)(side < 0 ? old - far : old + far);
-            for (size_t a = 0; a < w->naxis && fine; a++) {
-                const struct ws__idea *i =
-                    n->choice[a] ? &w->idea[n->choice[a] - 1] : NULL;
-
-                for (size_t s = 0; i && s < i->nset && fine; s++)
-                    if (i->set[s].kernel == n->kernel &&
-                        i->set[s].param == param)
-                        fine = i->set[s].allowed[at.config.at[param]];
-            }
-            if (!fine)
-                continue;
-            *c = at;
-            return true;
+            c->config.at[param] = (uint16_t)at;
+            if (is_allowed(w, n, param, c))
+                return true;
         }
     return false;
 }
@@ -267,8 +270,7 @@ static int first(struct scan *x, size_t place, struct ws__candidate *out)
     return isfinite(x->bound);
 }
 
-/* --- looking --------------------------------------------------------------
- */
+/* --- looking -------------------------------------------------------------- */
 
 int ws__world_look(struct world *w, struct place *pl, struct outlook *out)
 {

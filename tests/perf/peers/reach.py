@@ -22,7 +22,7 @@ SPACES = ["convolution_milo__A100", "convolution_milo__A4000",
 WITHIN = [1.05, 1.01]
 CAP = 1000
 SHORT = 200  # most runs have arrived by then: first tried with so many
-OURS = ["surrogate", "hill", "islands", "evolve", "random"]
+OURS = ["surrogate", "worldmodel", "hill", "islands", "evolve", "random"]
 # The first few of 1.5.0 on these spaces, and its own model-guided one; which
 # others were tried is in docs/results.
 THEIRS = ["genetic_algorithm", "adaptive_tabu_greywolf", "hybrid_vndx",
