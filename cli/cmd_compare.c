@@ -333,6 +333,10 @@ static int read_strategies(struct compare *x, const char *list)
         if (x->nstrategy == MAX_STRATEGIES)
             return cli_usage(x->c, "name fewer", "more than %d strategies",
                              MAX_STRATEGIES);
+        for (size_t i = 0; i < x->nstrategy; i++)
+            if (!strcmp(x->strategy[i], s))
+                return cli_usage(x->c, "name each once",
+                                 "strategy '%s' is there twice", s);
         x->strategy[x->nstrategy++] = s;
     }
     return x->nstrategy ? 0

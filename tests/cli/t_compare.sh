@@ -46,6 +46,8 @@ fi
 check "no store stays" eval '! ls -d "${TMPDIR:-/tmp}"/wavesmith-compare-* 2>/dev/null | grep -q .'
 expect "a strategy that is none" 2 "$ws" compare $m --recordings $d --strategies hill,nobody
 check "is named" err_has "strategy 'nobody' is not known"
+expect "one twice" 2 "$ws" compare $m --recordings $d --strategies hill,random,hill
+check "is refused" err_has "strategy 'hill' is there twice"
 expect "no strategy" 2 "$ws" compare $m --recordings $d --strategies ,
 expect "no seed" 2 "${cmp[@]}" --seeds 0
 expect "a folder that cannot be" 2 "${cmp[@]}" --out /dev/null/x
