@@ -131,6 +131,34 @@ static bool of_launch(enum ws__ast_launch v, int dim, struct ws__affine *out)
     return symbol(out, WS__SYM(WS__AL_THREAD, dim)) && add_term(out, &t);
 }
 
+bool ws__affine_plus(const struct ws__affine *a, int64_t times,
+                     const struct ws__affine *b, struct ws__affine *out)
+{
+    *out = *a;
+    for (size_t k = 0; k < b->n; k++) {
+        struct ws__affine_term m = b->term[k];
+
+        if (__builtin_mul_overflow(m.times, times, &m.times) ||
+            !add_term(out, &m))
+            return false;
+    }
+    return true;
+}
+
+bool ws__affine_product(const struct ws__affine *a, const struct ws__affine *b,
+                        struct ws__affine *out)
+{
+    out->n = 0;
+    for (size_t x = 0; x < a->n; x++)
+        for (size_t y = 0; y < b->n; y++) {
+            struct ws__affine_term m;
+
+            if (!multiply(&a->term[x], &b->term[y], &m) || !add_term(out, &m))
+                return false;
+        }
+    return true;
+}
+
 static bool of_binary(const struct ws__ast *t, int32_t i,
                       struct ws__affine *out, int depth)
 {
@@ -140,25 +168,10 @@ static bool of_binary(const struct ws__ast *t, int32_t i,
     if (!affine(t, ws__ast_child(t, i, 0), &a, depth) ||
         !affine(t, ws__ast_child(t, i, 1), &b, depth))
         return false;
-    out->n = 0;
-    if (op == CL_BinaryOperator_Add || op == CL_BinaryOperator_Sub) {
-        *out = a;
-        for (size_t k = 0; k < b.n; k++) {
-            if (op == CL_BinaryOperator_Sub)
-                b.term[k].times = -b.term[k].times;
-            if (!add_term(out, &b.term[k]))
-                return false;
-        }
-        return true;
-    }
-    for (size_t x = 0; x < a.n; x++)
-        for (size_t y = 0; y < b.n; y++) {
-            struct ws__affine_term m;
-
-            if (!multiply(&a.term[x], &b.term[y], &m) || !add_term(out, &m))
-                return false;
-        }
-    return true;
+    return op == CL_BinaryOperator_Mul
+               ? ws__affine_product(&a, &b, out)
+               : ws__affine_plus(&a, op == CL_BinaryOperator_Add ? 1 : -1, &b,
+                                 out);
 }
 
 static bool affine(const struct ws__ast *t, int32_t i, struct ws__affine *out,

@@ -5,6 +5,7 @@
 
 #include "base/banned.h"
 
+#define MAX_SPANS 8
 #define MAX_REACHES 128
 /* --- reductions ----------------------------------------------------------- */
 
@@ -413,18 +414,60 @@ static bool is_step(const struct ws__xform_in *in, const struct ws__affine *a)
     return a->n == 1;
 }
 
+/* The distance of the loop's last element from its first one, in steps of
+ * part and one more: none of its turns is so far from another. */
+static bool span_of(const struct ws__ast *t, const struct ws__loop *l,
+                    const struct ws__affine *part, struct ws__affine *out)
+{
+    struct ws__affine from, to, count;
+
+    return l->f.counts && !l->f.inclusive &&
+           ws__affine_of(t, l->f.from, &from) &&
+           ws__affine_of(t, l->f.to, &to) &&
+           ws__affine_plus(&to, -1, &from, &count) &&
+           is_settled(t, l, &count) && !ws__affine_uses(&count, l->f.var) &&
+           ws__affine_product(part, &count, out);
+}
+
+/* Are two elements that move by part a turn never the same one in two turns:
+ * the same in each turn, a constant apart that no steps come to, or as far as
+ * all turns reach, some times? */
+static bool apart(const struct ws__xform_in *in, const struct ws__loop *l,
+                  const struct ws__affine *part,
+                  const struct ws__affine *distance)
+{
+    struct ws__affine span, rest;
+    const struct ws__affine_term *d = distance->term, *p = part->term;
+
+    if (!distance->n)
+        return true;
+    if (distance->n == 1 && !d->n && !p->n && d->times % p->times)
+        return true;
+    if (!span_of(in->ast, l, part, &span))
+        return false;
+    for (int64_t k = 1; k <= MAX_SPANS; k++)
+        if ((ws__affine_plus(distance, k, &span, &rest) && !rest.n) ||
+            (ws__affine_plus(distance, -k, &span, &rest) && !rest.n))
+            return true;
+    return false;
+}
+
 /* Has each turn elements of its own? */
 static bool own_elements(const struct ws__xform_in *in,
                          const struct ws__loop *l, const struct ws__reach *a,
                          const struct ws__reach *b)
 {
     const struct ws__ast *t = in->ast;
-    struct ws__affine part;
+    struct ws__affine part, other, distance;
 
     return a->affine && b->affine && a->pointer == b->pointer &&
            !ws__ast_below(t, a->pointer, l->f.loop) &&
-           ws__affine_same(&a->at, &b->at) && is_settled(t, l, &a->at) &&
-           ws__affine_part(&a->at, l->f.var, &part) && is_step(in, &part);
+           is_settled(t, l, &a->at) && is_settled(t, l, &b->at) &&
+           ws__affine_part(&a->at, l->f.var, &part) && is_step(in, &part) &&
+           ws__affine_part(&b->at, l->f.var, &other) &&
+           ws__affine_same(&part, &other) &&
+           ws__affine_plus(&a->at, -1, &b->at, &distance) &&
+           apart(in, l, &part, &distance);
 }
 
 /* What is written in memory: elements of the turn, or a reduction in one that

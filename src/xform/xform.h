@@ -267,6 +267,11 @@ bool ws__affine_of(const struct ws__ast *t, int32_t expr,
  * power. */
 bool ws__affine_part(const struct ws__affine *a, int32_t sym,
                      struct ws__affine *out);
+/* out = a + times * b; out = a * b. False: it has too many terms or symbols. */
+bool ws__affine_plus(const struct ws__affine *a, int64_t times,
+                     const struct ws__affine *b, struct ws__affine *out);
+bool ws__affine_product(const struct ws__affine *a, const struct ws__affine *b,
+                        struct ws__affine *out);
 bool ws__affine_is(const struct ws__affine *a, int64_t constant);
 bool ws__affine_uses(const struct ws__affine *a, int32_t sym);
 
