@@ -2,7 +2,9 @@
  * main.c: the wavesmith command: contexts, signals, dispatch.
  *
  * The first SIGINT or SIGTERM asks the running call to stop and keep what it
- * has; the second ends the process at once (nothing durable is lost by that).
+ * has; a later one ends the process at once (nothing durable is lost by that).
+ * What follows at once is the same one: `timeout` and terminals send it to the
+ * process and to its group.
  */
 #include "cli.h"
 
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const struct cli_cmd *const commands[] = {
@@ -23,17 +26,35 @@ static const struct cli_cmd *const commands[] = {
 
 static struct cli cli;
 
-static void on_signal(int sig)
+#define SAME_SIGNAL_MS 500
+
+static int64_t now_ms(void)
 {
-    (void)sig;
-    ws_ctx_cancel(cli.ctx);
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* The second signal of a kind ends the process (SA_RESETHAND); calls that
- * wait are interrupted (no SA_RESTART). A file limit is an error, no death. */
+static void on_signal(int sig)
+{
+    static volatile int64_t first;
+    int64_t now = now_ms();
+
+    if (!first) {
+        first = now;
+        ws_ctx_cancel(cli.ctx);
+    } else if (now - first >= SAME_SIGNAL_MS) {
+        signal(sig, SIG_DFL);
+        raise(sig);
+    }
+}
+
+/* Calls that wait are interrupted (no SA_RESTART). A file limit is an error, no
+ * death. */
 static void catch_signals(void)
 {
-    struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+    struct sigaction a = {.sa_handler = on_signal};
 
     sigemptyset(&a.sa_mask);
     sigaction(SIGINT, &a, NULL);

@@ -271,7 +271,7 @@ static int compare_tensor(struct ws__measure *m, struct ws__subject *s,
         s->t->mismatch = mm;
     *first = false;
     f->wrong |= !rc;
-    f->sure |= !rc && (!ws__problem_few(m->problem, t) || mm.nan > 0 ||
+    f->sure |= !rc && (!ws__problem_asks(m->problem, t) || mm.nan > 0 ||
                        mm.unwritten > 0);
     return 0;
 }
@@ -290,7 +290,7 @@ static int read_back(struct ws__measure *m, const struct ws__bufs *b,
     if (r->room < sum || !r->data) {
         ws__free(m->ctx, r->data);
         r->room = 0;
-        r->data = ws__alloc(m->ctx, sum ? sum : 1, 1);
+        r->data = ws__resize(m->ctx, NULL, sum ? sum : 1, 1);
         if (!r->data)
             return WS_ENOMEM;
         r->room = sum;

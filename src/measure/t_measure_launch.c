@@ -42,8 +42,8 @@ static void graph(void **state)
         id[i] = ws__measure_device(o.m)->id;
         once_end(&o);
     }
-    assert_string_equal(id[0].protocol, "measure 4, cache warm, 3 sets");
-    assert_string_equal(id[1].protocol, "measure 4, cache warm, 3 sets, graph");
+    assert_string_equal(id[0].protocol, "measure 5, cache warm, 3 sets");
+    assert_string_equal(id[1].protocol, "measure 5, cache warm, 3 sets, graph");
     assert_false(ws__hash_eq(id[0].hash, id[1].hash));
 }
 

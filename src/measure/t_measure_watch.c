@@ -175,6 +175,23 @@ static void degenerate(void **state)
     once_end(&o);
 }
 
+/* Nobody asked for a hidden shape, and its inputs may be another one's. */
+static void hidden_constants(void **state)
+{
+    struct ws__measure_opts opts = {.inner = true};
+    struct ws__question q = t_question(1, 0, 0);
+    struct once o;
+
+    (void)state;
+    once_begin(&o, GOOD);
+    assert_int_equal(t_measure_open(o.c, &opts, &o.m), 0);
+    t_reference_flat = 1;
+    assert_int_equal(t_answer(o.m, &q, o.t), 0);
+    assert_int_equal(o.t[0].verdict, WS__V_WRONG);
+    assert_int_equal(t_reference_runs, 1);
+    once_end(&o);
+}
+
 /* Nor does a result of few elements say anything: a coin falls alike twice. */
 static void few_elements(void **state)
 {
@@ -198,8 +215,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup(f, reset)
     const struct CMUnitTest tests[] = {
-        T(when),      T(judged),     T(which_sets),   T(failures),
-        T(constants), T(degenerate), T(few_elements),
+        T(when),      T(judged),           T(which_sets), T(failures),
+        T(constants), T(hidden_constants), T(degenerate), T(few_elements),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,9 +17,12 @@
  * 5.3 u sqrt(K) s: 8 u sqrt(K) s covers that. Matrix units that cut off
  * instead of rounding once every 16 terms err with one sign, by about
  * 0.7 u (2/3) K/16 times the largest results of 4 s or so: u K/8 s. s is the
- * root mean square of the reference: an element that cancels to nearly
- * nothing errs as much as its neighbours. Where there are no neighbours, s is
- * what results of other seeds say (results_size.c). To this comes what types
+ * root mean square of the reference where it is not 0: an element that cancels
+ * to nearly nothing errs as much as its neighbours, and what was cut off tells
+ * nothing of the sums before. Where there are no neighbours, s is what results
+ * of other seeds say (results_size.c), which on a family of values also says
+ * how many times larger than plain ones they are: A of explicit tolerances is
+ * as many times larger. To this comes what types
  * lose near zero. A = (8 sqrt(K) + K/8) u(accumulate) s + tiny. Where sums are
  * kept in types of float32's range each of K partial sums may be flushed to
  * zero below the smallest normal number, as atomics of GPUs do: tiny has K of
@@ -75,7 +78,8 @@ struct job {
     const void *got;
     const double *want;
     double a, b, ratio;
-    double size;      /* AUTO: results are taken to be of that at least */
+    double size;      /* AUTO: results are taken to be of that at least;
+                         EXPLICIT: they are as many times larger than plain */
     double near;      /* EITHER: what b counts beside |r| */
     bool either;      /* one of a and b |r| is enough, all must be finite */
     double about;     /* a, from a sample */
@@ -118,6 +122,7 @@ static double bound_of(const struct job *job, double r)
 
 struct sums {
     double err2, ref2;           /* sums of squares */
+    double zeros;                /* references that are 0 */
     double excess, abs_err, rel; /* largest */
     double suspects;             /* equal to the poison */
     double beyond;               /* above 0: a share above the largest */
@@ -127,7 +132,7 @@ struct sums {
 struct lanes {
     double err2[LANES], ref2[LANES], excess[LANES], abs_err[LANES], rel[LANES],
         suspects[LANES];
-    double beyond[LANES];
+    double beyond[LANES], zeros[LANES];
 };
 
 WS__CLONES
@@ -149,6 +154,7 @@ static void block_lanes(const double *restrict v, const double *restrict r,
             l->excess[j] = over > l->excess[j] ? over : l->excess[j];
             l->abs_err[j] = d > l->abs_err[j] ? d : l->abs_err[j];
             l->rel[j] = q > l->rel[j] ? q : l->rel[j];
+            l->zeros[j] += m > 0 ? 0 : 1;
             l->suspects[j] += v[i + j] == poison0 ? 1 : 0;
             l->suspects[j] += v[i + j] == poison1 ? 1 : 0;
             l->beyond[j] = beyond > l->beyond[j] ? beyond : l->beyond[j];
@@ -180,6 +186,7 @@ static void block_sums(const double *v, const double *r, size_t n,
     for (size_t j = 0; j < LANES; j++) {
         out->err2 += l.err2[j];
         out->ref2 += l.ref2[j];
+        out->zeros += l.zeros[j];
         out->excess = fmax(out->excess, l.excess[j]);
         out->abs_err = fmax(out->abs_err, l.abs_err[j]);
         out->rel = fmax(out->rel, l.rel[j]);
@@ -192,6 +199,7 @@ static void block_sums(const double *v, const double *r, size_t n,
 
         out->err2 -= extra * d * d;
         out->ref2 -= extra * r[n - 1] * r[n - 1];
+        out->zeros -= r[n - 1] == 0 ? extra : 0;
     }
 }
 
@@ -321,6 +329,7 @@ struct totals {
     double err2, ref2, most;
     double share;    /* largest error over its bound so far, about */
     uint64_t finite; /* elements in the sums */
+    uint64_t zeros;  /* of them: the reference is 0 */
     uint64_t worst_block;
     bool suspicious; /* only the second pass can tell */
     struct ws__mismatch m;
@@ -357,6 +366,7 @@ static void add_finite(const double *v, const double *r, size_t n,
         t->finite++;
         t->err2 += d * d;
         t->ref2 += r[i] * r[i];
+        t->zeros += r[i] == 0;
         m->max_abs = fmax(m->max_abs, d);
         m->max_rel = r[i] != 0 ? fmax(m->max_rel, d / fabs(r[i])) : m->max_rel;
     }
@@ -393,7 +403,7 @@ static double bound_at_zero(const struct ws__instance *in,
                             const struct job *job, double s)
 {
     if (job->tol->kind != WS__TOL_AUTO)
-        return job->tol->atol;
+        return job->tol->atol * fmax(1, job->size);
     return sum_error(in, job->tol) * fmax(s, job->size) +
            tiny(in, job->tol, job->shape->dtype);
 }
@@ -410,7 +420,7 @@ static double sampled_size(const struct job *job)
         for (uint64_t i = at; i < n && i < at + SAMPLE_RUN; i++) {
             double r = job->want[i];
 
-            if (!isfinite(r))
+            if (!isfinite(r) || r == 0)
                 continue;
             sum += r * r;
             count++;
@@ -450,6 +460,7 @@ static void first_pass(const struct job *job, uint64_t begin, uint64_t end,
         t->finite += n;
         t->err2 += fmax(s.err2, 0);
         t->ref2 += fmax(s.ref2, 0);
+        t->zeros += (uint64_t)s.zeros;
         t->m.max_abs = fmax(t->m.max_abs, s.abs_err);
         t->m.max_rel = fmax(t->m.max_rel, s.rel);
         t->most = fmax(t->most, s.excess);
@@ -522,6 +533,7 @@ static void join_first(struct totals *all, const struct totals *t)
     all->err2 += t->err2;
     all->ref2 += t->ref2;
     all->finite += t->finite;
+    all->zeros += t->zeros;
     all->most = fmax(all->most, t->most);
     all->suspicious |= t->suspicious;
     all->m.max_abs = fmax(all->m.max_abs, t->m.max_abs);
@@ -670,7 +682,9 @@ static int both_passes(struct ws_ctx *ctx, const struct ws__instance *in,
     if (all->finite) {
         m->rms_err = sqrt(all->err2 / (double)all->finite);
         m->rms_ref = sqrt(all->ref2 / (double)all->finite);
-        size = m->rms_ref;
+        size = sqrt(all->ref2 / (double)(all->finite > all->zeros
+                                             ? all->finite - all->zeros
+                                             : 1));
     }
     job->a = bound_at_zero(in, job, size);
     if (all->suspicious || !all_within(job, all) || must_look(job))

@@ -14,8 +14,8 @@
  *     the two largest |mean| / rms of inputs (0 for terms of zero mean),
  *   values stay in their own type:  8 m <= max(type).
  *
- * Spikes are one of WS__STRETCH elements: K is that much smaller for them, and
- * they are at most SPIKE times the tensor's size.
+ * Spikes are one of WS__STRETCH elements: K is that much smaller for them, c is
+ * 1, and they are at most SPIKE times the tensor's size.
  *
  * ONE_SIDED: as HUGE, with c = 1.
  *
@@ -145,7 +145,7 @@ double ws__family_size(const struct ws__instance *in, enum ws__family f,
         return limit(in, k, 1, tensor);
     case WS__FAMILY_SPIKES:
         return fmin(SPIKE * ws__fill_rms(rule),
-                    limit(in, fmax(k / WS__STRETCH, 1), bias(in), tensor));
+                    limit(in, fmax(k / WS__STRETCH, 1), 1, tensor));
     case WS__FAMILY_DENORMAL:
         return ends[in->shape[tensor].dtype].normal / 2;
     default:

@@ -155,6 +155,7 @@ double ws__fill_peak(const struct ws__fill *rule)
 
 #define TIE_SEED 0x7469657300u
 #define SPIKE_SEED 0x7370696b00u
+#define SPIKE_SIGN 0x7370696b01u
 #define SIGNS_SEED 0x7369676e00u
 
 /* Four values: at random, or, in every second stretch, all the same. Zero is
@@ -176,17 +177,22 @@ static void tie(const struct ws__fill *rule, uint64_t seed, uint64_t first,
     }
 }
 
-/* One element in each stretch, at a random place of it. */
+/* One element in each stretch, at a random place of it. All of a tensor have
+ * the same sign, another one for another seed: products of the spikes of two
+ * tensors do not cancel, which would leave a result that is far smaller than
+ * what its partial sums rounded off. */
 static void spike(const struct ws__twist *w, uint64_t seed, uint64_t first,
                   double *v, size_t n)
 {
+    double value = ws__rng_at(seed ^ SPIKE_SIGN, 0) >> 63 ? -w->size : w->size;
+
     for (size_t i = 0; i < n; i += WS__STRETCH) {
         uint64_t left = w->elements - (first + i);
         uint64_t r = ws__rng_at(seed ^ SPIKE_SEED, (first + i) / WS__STRETCH);
         size_t at = i + (size_t)(r % (left < WS__STRETCH ? left : WS__STRETCH));
 
         if (at < n)
-            v[at] = copysign(w->size, v[at]);
+            v[at] = value;
     }
 }
 

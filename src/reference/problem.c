@@ -243,6 +243,7 @@ int ws__problem_fill_family(struct ws__problem *p, struct ws__reference *r,
     bool native = false;
 
     p->seed = seed;
+    p->family = f;
     memset(p->size, 0, sizeof(p->size));
     p->sized = false;
     for (size_t i = 0; i < p->in->op->ntensor; i++) {

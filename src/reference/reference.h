@@ -74,8 +74,9 @@ struct ws__problem {
     void *input[WS__MAX_TENSORS];    /* NULL for outputs */
     double *result[WS__MAX_TENSORS]; /* NULL for inputs */
     uint64_t seed;
-    /* Of results of such inputs, if `sized` (ws__problem_sizes); a fill takes
-     * both back. */
+    enum ws__family family;
+    /* Of other results, if `sized` (ws__problem_sizes); a fill takes both
+     * back. */
     double size[WS__MAX_TENSORS];
     bool sized;
     /* Whoever runs the reference looks at the results: neither NaN nor, from a
@@ -108,12 +109,15 @@ int ws__problem_bytes(const struct ws__problem *p, double *bytes);
 int ws__problem_rows(const struct ws__problem *p, size_t tensor,
                      uint64_t *distinct, uint64_t *named);
 
-/* Has the output so few elements that their size may be an accident, and does
- * the tolerance rest on it? */
-bool ws__problem_few(const struct ws__problem *p, size_t tensor);
-/* p->size of such outputs: the median over draws. `draw` fills `other` as p
- * was filled, but from this seed, and computes its result. */
-typedef int ws__draw_fn(void *user, struct ws__problem *other, uint64_t seed);
+/* Does what is allowed of the output rest on the size of other results: has it
+ * so few elements that theirs may be an accident, or is it of a family, and the
+ * tolerance in numbers, which are for plain values? */
+bool ws__problem_asks(const struct ws__problem *p, size_t tensor);
+/* p->size of such outputs: the median over draws of p's family; how many times
+ * larger than plain ones they are where the tolerance is in numbers. `draw`
+ * fills `other` from this seed and computes its result. */
+typedef int ws__draw_fn(void *user, struct ws__problem *other, uint64_t seed,
+                        enum ws__family f);
 int ws__problem_sizes(struct ws__problem *p, ws__draw_fn *draw, void *user);
 
 /* 0, or WS_EACCES: the reference is Python and nobody said that it may run. */

@@ -222,12 +222,16 @@ static void check_ties(const double *v)
 
 static void check_spikes(const double *v, const double *plain)
 {
+    double sign = 0;
+
     for (size_t i = 0; i < ROWS * COLS; i += WS__STRETCH) {
         size_t spikes = 0;
 
         for (size_t j = i; j < i + WS__STRETCH && j < ROWS * COLS; j++) {
             spikes += v[j] != plain[j];
             assert_true(v[j] == plain[j] || fabs(v[j]) >= 7.9);
+            assert_true(v[j] == plain[j] || sign * v[j] >= 0);
+            sign = v[j] == plain[j] ? sign : v[j];
         }
         assert_int_equal(spikes, 1);
     }
@@ -388,7 +392,7 @@ static void test_families_frozen(void **state)
         "ac4ccc6fa9a430775d17915ac87e4cac", "74b32e58b4578d6c63c5e00086fefacc",
         "ebeea5b61e6d8911e4254c5b40ce39c4", "e67a4180bf3dd3de9d072ec3c86d1769",
         "881fe7eb81b6b0a16769910cf380bb65", "a62feae9cff6ae6ad071eb99c0231c44",
-        "e4b59a5e4ddf4698819369dc658a6cf4", "503476580baeb91dcac12d61a9223242",
+        "358977cc323aeba8690ed822280f119f", "503476580baeb91dcac12d61a9223242",
         "b2adf6628de17e00994b8ae6f21095a1"};
 
     (void)state;
@@ -407,6 +411,28 @@ static void test_families_frozen(void **state)
     }
 }
 
+/* Spikes of tensors of one seed each come with both signs. */
+static void test_spike_signs(void **state)
+{
+    static const struct ws__fill f = {WS__FILL_NORMAL, 0, 1};
+    struct ws__twist w = {WS__FAMILY_SPIKES, 8, WS__STRETCH, false};
+    int negative = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        float v[WS__STRETCH];
+        int spikes = 0;
+
+        ws__fill_run(&f, WS__DT_F32, seed, &w, v, 0, WS__STRETCH);
+        for (size_t i = 0; i < WS__STRETCH; i++) {
+            spikes += fabsf(v[i]) == 8;
+            negative += v[i] == -8;
+        }
+        assert_int_equal(spikes, 1);
+    }
+    assert_in_range(negative, 70, 130);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_signs),
         cmocka_unit_test(test_one_sided),
         cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_spike_signs),
         cmocka_unit_test(test_families_frozen),
     };
 

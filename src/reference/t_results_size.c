@@ -75,14 +75,15 @@ static int draw_family(struct fixture *f, struct ws__problem *p, uint64_t seed,
     return 0;
 }
 
-static int draw(void *user, struct ws__problem *p, uint64_t seed)
+static int draw_as(void *user, struct ws__problem *p, uint64_t seed,
+                   enum ws__family family)
 {
-    return draw_family(user, p, seed, WS__FAMILY_PLAIN);
+    return draw_family(user, p, seed, family);
 }
 
-static int draw_spikes(void *user, struct ws__problem *p, uint64_t seed)
+static int draw(struct fixture *f, struct ws__problem *p, uint64_t seed)
 {
-    return draw_family(user, p, seed, WS__FAMILY_SPIKES);
+    return draw_family(f, p, seed, WS__FAMILY_PLAIN);
 }
 
 /* The single result as a kernel computes it, n terms of it. */
@@ -122,7 +123,7 @@ static void honest_ones_pass(void **state)
         }
         if (!again)
             continue;
-        assert_int_equal(ws__problem_sizes(f.p, draw, &f), 0);
+        assert_int_equal(ws__problem_sizes(f.p, draw_as, &f), 0);
         assert_true(f.p->sized);
         assert_int_equal(judge(&f, chain(f.p, K)), 1);
         /* Not those that leave out a term; what is a thousandth of others
@@ -146,12 +147,13 @@ static void size_is_that_of_most(void **state)
     for (uint64_t seed = 1; seed <= 400; seed++) {
         assert_int_equal(draw(&f, f.p, seed), 0);
         f.draws = 0;
-        assert_int_equal(ws__problem_sizes(f.p, draw, &f), 0);
+        assert_int_equal(ws__problem_sizes(f.p, draw_as, &f), 0);
         assert_int_equal(f.draws, 9);
         assert_true(f.p->size[2] > 0.08 * sqrt(K));
         assert_true(f.p->size[2] < 2.5 * sqrt(K));
         /* A spike in some draws is not what most results are like. */
-        assert_int_equal(ws__problem_sizes(f.p, draw_spikes, &f), 0);
+        assert_int_equal(draw_family(&f, f.p, seed, WS__FAMILY_SPIKES), 0);
+        assert_int_equal(ws__problem_sizes(f.p, draw_as, &f), 0);
         assert_true(f.p->size[2] < 200 * sqrt(K));
     }
     end(&f);
@@ -165,18 +167,56 @@ static void many_tell_it_themselves(void **state)
     begin(&f, 16);
     assert_int_equal(draw(&f, f.p, 1), 0);
     f.draws = 0;
-    assert_false(ws__problem_few(f.p, 2));
-    assert_false(ws__problem_few(f.p, 0)); /* no output */
-    assert_int_equal(ws__problem_sizes(f.p, draw, &f), 0);
+    assert_false(ws__problem_asks(f.p, 2));
+    assert_false(ws__problem_asks(f.p, 0)); /* no output */
+    assert_int_equal(ws__problem_sizes(f.p, draw_as, &f), 0);
     assert_int_equal(f.draws, 0);
     assert_true(f.p->sized);
     assert_true(f.p->size[2] == 0);
     end(&f);
 
     begin(&f, 15);
-    assert_true(ws__problem_few(f.p, 2));
+    assert_true(ws__problem_asks(f.p, 2));
     f.op.tolerance.kind = WS__TOL_EXPLICIT;
-    assert_false(ws__problem_few(f.p, 2));
+    assert_false(ws__problem_asks(f.p, 2));
+    end(&f);
+}
+
+/* Numbers are for plain values: of others they are as many times larger. */
+static void numbers_grow(void **state)
+{
+    long refused = 0, passed = 0;
+    struct fixture f;
+
+    (void)state;
+    begin(&f, 1);
+    f.op.tolerance = (struct ws__tolerance){.kind = WS__TOL_EXPLICIT,
+                                            .atol = 2e-5,
+                                            .rtol = 1e-6,
+                                            .ratio = 1};
+    assert_int_equal(draw(&f, f.p, 1), 0);
+    assert_false(ws__problem_asks(f.p, 2));
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        assert_int_equal(draw_family(&f, f.p, seed, WS__FAMILY_HUGE), 0);
+        assert_true(ws__problem_asks(f.p, 2));
+        refused += !judge(&f, chain(f.p, K));
+        assert_int_equal(ws__problem_sizes(f.p, draw_as, &f), 0);
+        assert_true(f.p->size[2] > 1e20);
+        assert_int_equal(judge(&f, chain(f.p, K)), 1);
+        passed += judge(&f, 1.01F * chain(f.p, K));
+        passed += judge(&f, 0);
+    }
+    assert_true(refused > 0);
+    assert_true(passed < 3);
+    end(&f);
+
+    /* Of many one draw is enough. */
+    begin(&f, 16);
+    f.op.tolerance.kind = WS__TOL_EXPLICIT;
+    assert_int_equal(draw_family(&f, f.p, 1, WS__FAMILY_HUGE), 0);
+    f.draws = 0;
+    assert_int_equal(ws__problem_sizes(f.p, draw_as, &f), 0);
+    assert_int_equal(f.draws, 1);
     end(&f);
 }
 
@@ -188,9 +228,9 @@ static void fails_and_is_taken_back(void **state)
     begin(&f, 3);
     assert_int_equal(draw(&f, f.p, 1), 0);
     f.fail_at = 4;
-    assert_int_equal(ws__problem_sizes(f.p, draw, &f), WS_EREFERENCE);
+    assert_int_equal(ws__problem_sizes(f.p, draw_as, &f), WS_EREFERENCE);
     assert_false(f.p->sized);
-    assert_int_equal(ws__problem_sizes(f.p, draw, &f), 0);
+    assert_int_equal(ws__problem_sizes(f.p, draw_as, &f), 0);
     assert_true(f.p->size[2] > 0);
     assert_int_equal(draw(&f, f.p, 2), 0); /* other inputs */
     assert_false(f.p->sized);
@@ -204,6 +244,7 @@ int main(void)
         cmocka_unit_test(honest_ones_pass),
         cmocka_unit_test(size_is_that_of_most),
         cmocka_unit_test(many_tell_it_themselves),
+        cmocka_unit_test(numbers_grow),
         cmocka_unit_test(fails_and_is_taken_back),
     };
 

@@ -130,7 +130,7 @@ cp "$tmp/out" "$tmp/first"
 expect "its trials by name" 0 "$ws" trials "$tmp/a.db" --workload M=1
 check "configs in words" out_has "BX="
 expect "its runs" 0 "$ws" trials "$tmp/a.db"
-check "how they measured" out_has "(measure 4, cache "
+check "how they measured" out_has "(measure 5, cache "
 expect "exported" 0 "$ws" trials "$tmp/a.db" --export "$tmp/a.jsonl"
 expect "imported" 0 "$ws" trials "$tmp/b.db" --import "$tmp/a.jsonl"
 n=$("$ws" trials "$tmp/b.db" --list | wc -l)
@@ -156,7 +156,8 @@ for _ in $(seq 600); do
 done
 expect "the same while another measures it" 4 "$ws" $tune --store "$tmp/busy.db" --budget 4
 check "that one is named" err_has "process $pid"
-kill -INT $pid; wait $pid
+kill -INT $pid; kill -INT $pid; wait $pid
+check "a signal that comes twice at once stops it once" grep -q "stopped early" "$tmp/busy"
 expect "T4 of one shape" 0 "$ws" trials "$tmp/a.db" --export "$tmp/a.t4.json" --spec $k --workloads examples/own-kernel/shapes.yaml --workload M=1,N=1024,K=1024
 expect "the matrix of all" 0 "$ws" trials "$tmp/a.db" --export "$tmp/a.csv" --spec $k --workloads examples/own-kernel/shapes.yaml
 check "a line a config and shape" [ "$(wc -l <"$tmp/a.csv")" -gt 4 ]
