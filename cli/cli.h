@@ -117,6 +117,7 @@ json_t *cli_text(const char *s); /* NULL: null */
 /* The gates that a trial came to: {"build": {"end": "passed", "ns": 5}}. */
 json_t *cli_gates(const struct ws_gate *gate);
 json_t *cli_real(double v);
+json_t *cli_throughput(const struct ws_throughput *t);     /* cmd_tune.c */
 void cli_put(json_t *obj, const char *key, json_t *value); /* takes value */
 /* A cell of CSV, quoted; a quote inside is written twice. */
 void cli_cell(FILE *f, const char *s);

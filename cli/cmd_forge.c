@@ -116,6 +116,8 @@ static json_t *result_json(const struct ws_forge_result *r)
     cli_put(j, "proven_by", cli_text(r->gates));
     cli_put(j, "trials", json_integer((json_int_t)r->trials));
     cli_put(j, "seconds", cli_real(r->seconds));
+    cli_put(j, "device_seconds", cli_real(r->device_seconds));
+    cli_put(j, "throughput", cli_throughput(&r->throughput));
     cli_put(j, "tokens", json_integer((json_int_t)r->tokens));
     cli_put(j, "cost", cli_real(r->cost));
     cli_put(j, "workloads", rows);
@@ -200,9 +202,10 @@ static void print_result(const struct ws_forge_result *r)
     if (r->gap_before > 0)
         printf("; time over the floor %.2f -> %.2f", r->gap_before,
                r->gap_after);
-    printf("\n%zu moves tried in %llu trials, %.0f s; ended: %s\n", r->nmove,
-           (unsigned long long)r->trials, r->seconds,
-           r->end && *r->end ? r->end : "early");
+    printf("\n%zu moves tried in %llu trials, %.0f s (the device was held for "
+           "%.0f s); ended: %s\n",
+           r->nmove, (unsigned long long)r->trials, r->seconds,
+           r->device_seconds, r->end && *r->end ? r->end : "early");
     print_parts(r);
     if (r->source)
         printf("proven by %s\n", r->gates && *r->gates

@@ -123,7 +123,7 @@ static void put_recordings(json_t *doc, const struct ws_tune_result *r)
     cli_put(doc, "recordings", j);
 }
 
-static json_t *throughput_json(const struct ws_throughput *t)
+json_t *cli_throughput(const struct ws_throughput *t)
 {
     json_t *j = json_object(), *steps = json_object();
 
@@ -205,7 +205,7 @@ static int print_json(struct cli *c, const struct ws_tune_result *r)
     if (r->recordings)
         put_recordings(j, r);
     else
-        cli_put(j, "throughput", throughput_json(&r->throughput));
+        cli_put(j, "throughput", cli_throughput(&r->throughput));
     cli_put(j, "workloads", rows);
     if (r->nidea)
         cli_put(j, "ideas", ideas_json(r));

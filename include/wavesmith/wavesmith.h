@@ -837,6 +837,8 @@ struct ws_forge_result {
     const char *gates;   /* what the result was proven by: "values, shapes" */
     uint64_t trials;
     double seconds;
+    double device_seconds; /* of them: the device was held for this run */
+    struct ws_throughput throughput;
     uint64_t tokens; /* of the model */
     double cost;
 };

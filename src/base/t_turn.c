@@ -155,6 +155,27 @@ static void test_fair(void **state)
     close(go[1]);
 }
 
+static void test_held(void **state)
+{
+    const uint64_t *held = ws__ctx_counter(ctx, WS__TURN_HELD);
+    struct ws__turn t;
+    uint64_t before;
+
+    (void)state;
+    ws__turn_open(ctx, dir, "held", &t);
+    before = *held;
+    ws__turn_give(&t);
+    assert_true(*held == before);
+    assert_int_equal(ws__turn_take(ctx, &t), 0);
+    assert_int_equal(ws__turn_take(ctx, &t), 0);
+    ws__sleep_ns(2000000);
+    ws__turn_give(&t);
+    assert_true(*held >= before + 2000000);
+    before = *held;
+    ws__turn_close(&t);
+    assert_true(*held == before);
+}
+
 /* No folder, something else in the file's place, a link: a warning. */
 static void test_without(void **state)
 {
@@ -191,6 +212,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ends_with_its_process, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_fair, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_held, setup, teardown),
         cmocka_unit_test_setup_teardown(test_without, setup, teardown),
     };
 

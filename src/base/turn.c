@@ -57,6 +57,7 @@ void ws__turn_open(struct ws_ctx *ctx, const char *dir, const char *what,
     char path[4096], hex[33];
 
     *out = WS__TURN_NONE;
+    out->held_ns = ws__ctx_counter(ctx, WS__TURN_HELD);
     snprintf(out->what, sizeof(out->what), "%s", what);
     ws__hash_hex(h, hex);
     snprintf(path, sizeof(path), "%s/wavesmith-%.16s.turn", dir ? dir : "/tmp",
@@ -119,11 +120,16 @@ int ws__turn_take(struct ws_ctx *ctx, struct ws__turn *t)
             WS_TRY(wait_a_little(ctx, t, since));
         }
     }
+    if (!t->since_ns)
+        t->since_ns = ws__now_ns();
     return 0;
 }
 
 void ws__turn_give(struct ws__turn *t)
 {
+    if (t->since_ns && t->held_ns)
+        *t->held_ns += ws__now_ns() - t->since_ns;
+    t->since_ns = 0;
     if (t->taken)
         flock(t->fd, LOCK_UN);
     if (t->next)
@@ -133,10 +139,10 @@ void ws__turn_give(struct ws__turn *t)
 
 void ws__turn_close(struct ws__turn *t)
 {
+    ws__turn_give(t);
     if (t->fd >= 0)
-        close(t->fd); /* gives it back, too */
+        close(t->fd);
     if (t->next_fd >= 0)
         close(t->next_fd);
     t->fd = t->next_fd = -1;
-    t->taken = t->next = false;
 }

@@ -22,10 +22,15 @@ struct ws__turn {
     int fd, next_fd; /* -1: none, taking succeeds at once */
     bool next, taken, told;
     uint64_t waited_ns; /* in all */
+    uint64_t since_ns;  /* it is held */
+    uint64_t *held_ns;  /* of the context, by all turns together; or NULL */
     char what[96];      /* for messages */
 };
 
 #define WS__TURN_NONE ((struct ws__turn){.fd = -1, .next_fd = -1})
+
+/* A counter of the context: how long turns of its were held. */
+#define WS__TURN_HELD "turns, ns"
 
 /* `what` names the thing, the same in every process: "cpu". `dir` NULL:
  * "/tmp". Never fails: without a file the turn is none. */

@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/spawn.h"
+#include "base/turn.h"
+#include "plan/plan_tune.h"
 #include "store/store.h"
 
 #include "base/banned.h"
@@ -24,6 +26,7 @@ struct forging {
     struct ws__run run;
     struct ws__forge_outcome outcome;
     uint64_t began_ns;
+    double held_before; /* s, by earlier runs in the context */
 };
 
 /* --- progress ------------------------------------------------------------- */
@@ -545,6 +548,13 @@ static int put_why(struct forging *s, struct ws_forge_result *r)
     return r->why ? 0 : WS_ENOMEM;
 }
 
+static uint64_t held_ns(struct ws_ctx *ctx)
+{
+    const uint64_t *n = ws__ctx_counter(ctx, WS__TURN_HELD);
+
+    return n ? *n : 0;
+}
+
 static int put_result(struct forging *s, struct ws_forge_result **out)
 {
     const struct ws__forge_outcome *o = &s->outcome;
@@ -567,6 +577,8 @@ static int put_result(struct forging *s, struct ws_forge_result **out)
     r->tokens = s->shop->meter.prompt + s->shop->meter.completion;
     r->cost = s->shop->meter.cost;
     r->seconds = (double)(ws__now_ns() - s->began_ns) * 1e-9;
+    r->device_seconds = (double)held_ns(s->ctx) * 1e-9 - s->held_before;
+    ws__plan_throughput(&s->f.ev, &r->throughput);
     WS_TRY(config_text(s, o->best.kernel, &o->best.config, &r->config));
     WS_TRY(put_rows(s, r));
     WS_TRY(put_moves(s, r));
@@ -689,6 +701,7 @@ int ws_forge(struct ws_spec *spec, const struct ws_forge_opts *opts,
     s->ctx = spec->ctx;
     s->spec = spec;
     s->began_ns = ws__now_ns();
+    s->held_before = (double)held_ns(s->ctx) * 1e-9;
     if (opts)
         memcpy(&s->o, opts,
                opts->size && opts->size < sizeof(s->o) ? opts->size

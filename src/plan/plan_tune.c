@@ -406,8 +406,8 @@ static int open_recordings(struct tune *t)
     return 0;
 }
 
-static void put_throughput(const struct ws__evaluator *ev,
-                           struct ws_throughput *out)
+void ws__plan_throughput(const struct ws__evaluator *ev,
+                         struct ws_throughput *out)
 {
     struct ws__throughput t;
     double all;
@@ -513,7 +513,7 @@ int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
     WS_TRY_DONE(make_spaces(&t, ws__strategy_find(strategy)->reads_catalogue));
     WS_TRY_DONE(search(&t, strategy));
     why = t.ctx->err;
-    put_throughput(&t.ev, &spent);
+    ws__plan_throughput(&t.ev, &spent);
     WS_TRY_DONE(make_result(&t, out));
     if (t.outcome.stopped) /* a pack that failed, too, came later */
         t.ctx->err = why;

@@ -51,4 +51,9 @@ int ws__plan_images(struct ws_spec *spec, struct ws__measure *m,
                     struct ws__pack_content *c, struct ws__pack_images *out);
 void ws__plan_images_free(struct ws_ctx *ctx, struct ws__pack_images *images);
 
+/* What the evaluator's devices did since they were opened; stays as it is
+ * where that is not known. */
+void ws__plan_throughput(const struct ws__evaluator *ev,
+                         struct ws_throughput *out);
+
 #endif

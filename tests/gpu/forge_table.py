@@ -11,7 +11,7 @@ import math
 import os
 import sys
 
-COLUMNS = ("name", "speedup", "lo", "before", "after", "rounds", "trials", "seconds", "tokens", "kept", "verified", "end")
+COLUMNS = ("name", "speedup", "lo", "before", "after", "rounds", "trials", "seconds", "device_seconds", "tokens", "kept", "verified", "end")
 
 
 def load(out, name):
@@ -37,6 +37,7 @@ def row_of(out, name):
         "rounds": len(p.get("moves", [])),
         "trials": p.get("trials", 0),
         "seconds": p.get("seconds", 0.0),
+        "device_seconds": p.get("device_seconds", 0.0),
         "tokens": p.get("tokens", 0),
         "kept": [m["move"] for m in p.get("moves", []) if m.get("part")] if good else [],
         "end": p.get("why") or p.get("end") or error.get("message") or ("cut" if p else "no result"),
@@ -64,7 +65,9 @@ def summary(rows):
         text.append(f"Share of the floor, geometric mean of {len(known)}: {100 / mean([r['before'] for r in known]):.1f} % before, "
                     f"{100 / mean([r['after'] for r in known]):.1f} % after.")
     text.append(f"{sum(r['rounds'] for r in rows)} rounds, {sum(r['trials'] for r in rows)} trials, "
-                f"{sum(r['seconds'] for r in rows):.0f} s and {sum(r['tokens'] for r in rows)} tokens of a model in all; "
+                f"{sum(r['seconds'] for r in rows):.0f} s, of which the device was held for "
+                f"{sum(r['device_seconds'] for r in rows):.0f} s (at most {max(r['device_seconds'] for r in rows):.0f} s a kernel), and "
+                f"{sum(r['tokens'] for r in rows)} tokens of a model in all; "
                 f"a kernel {sum(r['rounds'] for r in rows) / len(rows):.1f} rounds and "
                 f"{sum(r['seconds'] for r in rows) / len(rows):.0f} s.")
     return text, wrong
@@ -75,14 +78,14 @@ def main():
     rows = [row_of(out, n) for n in names if os.path.exists(f"{out}/{n}.verified")]
     if not rows:
         sys.exit("no kernel was attempted")
-    lines = ["| kernel | speed-up (lower end) | time over the floor | rounds, trials | s | tokens | kept | again |",
+    lines = ["| kernel | speed-up (lower end) | time over the floor | rounds, trials | s, on the device | tokens | kept | again |",
              "|---|---|---|---|---|---|---|---|"]
     with open(f"{out}/table.tsv", "w", encoding="utf-8") as f:
         f.write("\t".join(("kernel",) + COLUMNS[1:]) + "\n")
         for r in rows:
             f.write("\t".join(",".join(r[c]) if c == "kept" else str(r[c]) for c in COLUMNS) + "\n")
             lines.append(f"| {r['name']} | {r['speedup']:.3g} ({r['lo']:.3g}) | {number(r['before'])} to {number(r['after'])} | "
-                         f"{r['rounds']}, {r['trials']} | {r['seconds']:.0f} | {r['tokens']} | {', '.join(r['kept']) or '-'} | "
+                         f"{r['rounds']}, {r['trials']} | {r['seconds']:.0f}, {r['device_seconds']:.0f} | {r['tokens']} | {', '.join(r['kept']) or '-'} | "
                          f"{r['verified']} |")
     text, wrong = summary(rows)
     text += [f"{r['name']}: {r['end'][:200]}." for r in rows if not r["rounds"]]

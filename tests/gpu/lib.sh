@@ -5,7 +5,8 @@
 # that fails is counted, and the next one begins.
 #
 # SAMPLES: random configs a shape (5); JOBS: checks at a time (8); BUDGET: a
-# tune's trials or time (60s); SEED: of tunes (1); SMALL=1: no real shapes.
+# tune's trials or time (60s); SEED: of tunes (1); SMALL=1: no real shapes;
+# KERNEL: which kernel checks take (the op's first for the device).
 mkdir -p "$out"
 export WAVESMITH_WORKER=$PWD/$build/wavesmith-worker WAVESMITH_SHARE=$PWD
 export WAVESMITH_CACHE=${WAVESMITH_CACHE:-/tmp/ws-cache}
@@ -49,7 +50,7 @@ field() { sed -n "s/^ *\"$1\": \"\(.*\)\",\{0,1\}$/\1/p" "$2" | head -n 1; }
 # one_check OP SHAPE CONFIG: a line "verdict op shape config reason" with tabs.
 # CONFIG may be empty: the default.
 one_check() {
-    local said args=("$1" --device "$dev" --workload "$2")
+    local said args=("$1" --device "$dev" --workload "$2" ${KERNEL:+--kernel "$KERNEL"})
     [ -z "$3" ] || args+=(--config "$3")
     said=$(mktemp)
     timeout 120 "$ws" check "${args[@]}" --json >"$said" 2>&1
@@ -62,13 +63,14 @@ one_check() {
 checks() {
     local op=$1 shape config
     shift
-    checks=$out/checks-$op.tsv
+    checks=$out/checks-${KERNEL:-$op}.tsv
     : >"$checks"
     for shape in "$@"; do
         while IFS= read -r config; do
             while [ "$(jobs -rp | wc -l)" -ge "${JOBS:-8}" ]; do wait -n; done
             one_check "$op" "$shape" "$config" &
-        done < <(echo; "$ws" space "$op" --device "$dev" --workload "$shape" --sample "${SAMPLES:-5}" --seed 7)
+        done < <(echo; "$ws" space "$op" --device "$dev" --workload "$shape" ${KERNEL:+--kernel "$KERNEL"} --sample "${SAMPLES:-5}" --seed 7 |
+            sed 's/.* //')
     done
     wait
     cut -f 1 "$checks" | sort | uniq -c
