@@ -22,6 +22,7 @@
 
 #include "measure/measure_int.h"
 
+#include "base/cpus.h"
 #include "base/banned.h"
 
 #define WAIT_NS 20000000 /* between two looks at the stop flag */
@@ -503,8 +504,7 @@ static unsigned share(unsigned all, size_t n)
 static void set_up(struct ws__fleet *f, const struct ws__measure_opts *opts,
                    const char *const *device)
 {
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned all = cpus > 0 ? (unsigned)cpus : 1;
+    unsigned all = ws__processors();
 
     for (size_t i = 0; i < f->n; i++) {
         struct member *who = &f->member[i];

@@ -16,6 +16,7 @@
 
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "base/clock.h"
 #include "base/fs.h"
 
@@ -965,10 +966,8 @@ static int find_helpers(struct ws__measure *m)
 
 static int start(struct ws__measure *m)
 {
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
     if (!m->opts.builders)
-        m->opts.builders = cpus > 0 ? (unsigned)cpus : 1;
+        m->opts.builders = ws__processors();
     if (m->opts.builders > WS__MAX_BUILDERS)
         m->opts.builders = WS__MAX_BUILDERS;
     if (!m->opts.build_limit_ns)

@@ -24,6 +24,7 @@
 
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "base/clock.h"
 #include "base/banned.h"
 
@@ -208,10 +209,7 @@ static void *ahead_main(void *user)
 static void start(struct ws__measure *m)
 {
     struct ws__ahead *a = &m->ahead;
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned all = m->opts.ref_threads ? m->opts.ref_threads
-                   : cpus > 0          ? (unsigned)cpus
-                                       : 1;
+    unsigned all = m->opts.ref_threads ? m->opts.ref_threads : ws__processors();
 
     if (a->started)
         return;

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "base/fs.h"
 #include "space/space.h"
 
@@ -427,9 +428,7 @@ static int compile(struct job *j, struct ws__compiler *c)
 
 static unsigned job_count(const struct ws_compile_opts *o)
 {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-    return o->jobs ? o->jobs : n > 0 ? (unsigned)n : 1;
+    return o->jobs ? o->jobs : ws__processors();
 }
 
 /* The folder, and one in it where the compiler may write. */

@@ -14,6 +14,7 @@
 
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "base/fs.h"
 #include "core/cubin.h"
 
@@ -339,11 +340,11 @@ int ws__triton_ready_open(struct ws_spec *spec,
                           const struct ws__device_info *device, size_t kernel,
                           bool trusted, struct ws__triton_ready *out)
 {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned n = ws__processors();
     int major, minor, rc;
 
     *out = (struct ws__triton_ready){.spec = spec, .of = -1};
-    out->jobs = n > MAX_JOBS ? MAX_JOBS : n > 0 ? (unsigned)n : 1;
+    out->jobs = n > MAX_JOBS ? MAX_JOBS : n;
     WS_TRY(check_trust(spec, kernel, trusted));
     if (!ws__plan_capability(device, &major, &minor))
         return ws__fail(spec->ctx, WS_ENODEVICE,

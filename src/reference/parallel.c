@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "reference/refpriv.h"
+#include "base/cpus.h"
 #include "base/banned.h"
 
 struct slice {
@@ -25,14 +26,9 @@ struct slice {
 
 unsigned ws__reference_threads(unsigned wanted)
 {
-    long n;
+    unsigned n = wanted ? wanted : ws__processors();
 
-    if (wanted)
-        return wanted < WS__REF_MAX_THREADS ? wanted : WS__REF_MAX_THREADS;
-    n = sysconf(_SC_NPROCESSORS_ONLN);
-    if (n < 1)
-        n = 1;
-    return n < WS__REF_MAX_THREADS ? (unsigned)n : WS__REF_MAX_THREADS;
+    return n < WS__REF_MAX_THREADS ? n : WS__REF_MAX_THREADS;
 }
 
 static void *run_slice(void *p)

@@ -5,13 +5,14 @@
 # DIALECT=triton: those of practice-triton/, into OUT/triton, by the Python that
 # WAVESMITH_PYTHON names (python3), which must have Triton.
 #
-# Leaves NAME.json (result), NAME.log, NAME/ (source, kernel file, patch,
-# moves) and table.md, table.tsv. NAMES: kernels (all); BUDGET: of each (60s);
-# JOBS: at a time (2; they take turns on the device); SEED (1); LIMIT: seconds
-# after which one is stopped (300); MORE: further arguments of forge. On a
-# processor (opencl:0) the twins in OpenCL C and the small shapes are taken.
+# Leaves NAME.json (result), NAME.log, NAME.trials.jsonl, NAME/ (source, kernel
+# file, patch, moves) and table.md, table.tsv. NAMES: kernels (all); BUDGET: of
+# each (60s); JOBS: at a time (2; they take turns on the device, each has its
+# share of the processors); SEED (1); LIMIT: seconds after which one is stopped
+# (300); MORE: further arguments of forge. On a processor (opencl:0) the twins
+# in OpenCL C and the small shapes are taken.
 set -u
-[ $# -ge 2 ] || { sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 2; }
 build=$1 out=$2 dev=${3:-cuda:0} triton="" target="" folder=practice ending=_cuda shapes=workloads-gpu.yaml
 cd "$(dirname "$0")/../.." || exit 2
 case ${DIALECT:-}:$dev in
@@ -44,21 +45,31 @@ verify() { # NAME KERNEL-FILE
     done
     return $rc
 }
+# The processors of one of JOBS, as taskset takes them.
+slice() { # NUMBER
+    local all=() at=$1 n
+    for n in $(taskset -cp $$ | sed 's/.*: //; s/,/ /g'); do mapfile -t -O ${#all[@]} all < <(seq "${n%-*}" "${n#*-}"); done
+    n=$((${#all[@]} / JOBS))
+    [ $n -gt 0 ] || { n=1 at=$((at % ${#all[@]})); }
+    (IFS=,; echo "${all[*]:$((at * n)):$n}")
+}
 one() { # NAME
-    local n=$1 file
+    local n=$1 file rc=0
     rm -rf "${out:?}/$n"
     # shellcheck disable=SC2086
-    timeout -s INT "${LIMIT:-300}" "$ws" forge "$folder/$n" --kernel "$n$ending" --workloads "$folder/$n/$shapes" \
+    taskset -c "$(slice "${SLOT:-0}")" timeout -s INT "${LIMIT:-300}" "$ws" forge "$folder/$n" --kernel "$n$ending" --workloads "$folder/$n/$shapes" \
         --device "$dev" --seed "${SEED:-1}" --budget "${BUDGET:-60s}" --store "$work/$n.db" --out "$out/$n" --json ${MORE:-} \
-        >"$out/$n.json" 2>"$out/$n.log"
+        >"$out/$n.json" 2>"$out/$n.log" || rc=$?
+    [ $rc -le 1 ] || echo "exit status $rc" >>"$out/$n.log"
+    "$ws" trials "$work/$n.db" --export "$out/$n.trials.jsonl" >/dev/null 2>&1
     file=$(ls "$out/$n"/*.yaml 2>/dev/null)
     if [ -z "$file" ] || verify "$n" "$file"; then echo ok; else echo WRONG; fi >"$out/$n.verified"
     echo "$n: $(tail -n 1 "$out/$n.log" | cut -c1-150)"
 }
 forges() {
-    export -f one verify
-    export ws out dev work ending folder shapes triton target MORE
-    echo "$names" | tr ' ' '\n' | grep . | xargs -P "${JOBS:-2}" -I{} bash -c 'one {}'
+    export -f one verify slice
+    export JOBS=${JOBS:-2} ws out dev work ending folder shapes triton target MORE
+    echo "$names" | tr ' ' '\n' | grep . | xargs -P "$JOBS" --process-slot-var=SLOT -I{} bash -c 'one {}'
 }
 report() { python3 tests/gpu/forge_table.py "$out" $names; }
 
