@@ -10,6 +10,7 @@
 #include "plan/plan_init.h"
 
 #include "base/fs.h"
+#include "plan/plan_put.h"
 #include "spec/draft_full.h"
 #include "spec/gpumode.h"
 #include "spec/solution.h"
@@ -26,6 +27,7 @@ struct made {
     struct ws__draft_full full;
     const char *remark[16]; /* about the sources of a solution */
     size_t nremark;
+    struct ws__puts puts;
 };
 
 /* --- paths -------------------------------------------------------------- */
@@ -140,13 +142,14 @@ static int place_source(struct made *m, const struct ws_init_opts *o)
     return 0;
 }
 
-static int check_free(struct made *m, const char *path, bool force)
+static int check_free(struct made *m, const char *path)
 {
-    if (!path || force || !ws__fs_exists(path))
-        return 0;
-    ws__fail(m->in.ctx, WS_EINVAL, "'%s' exists already", path);
-    return ws__hint(m->in.ctx, "name another with --out, or write over it "
-                               "with --force");
+    return path ? ws__put_check(&m->puts, path, NULL) : 0;
+}
+
+static int put(struct made *m, const char *path, const char *data, size_t n)
+{
+    return ws__put_write(&m->puts, path, data, n);
 }
 
 /* A program: its kernels without the code around them, beside it. */
@@ -168,7 +171,7 @@ static int place_device(struct made *m, const struct ws_init_opts *o)
                                             m->draft.source_file, stem);
     if (!m->pub.source_path || !m->draft.source_file)
         return WS_ENOMEM;
-    WS_TRY(check_free(m, m->pub.source_path, o->force));
+    WS_TRY(check_free(m, m->pub.source_path));
     return ws__init_note(&m->in,
                          "the code for the host (%zu functions): '%.200s' is "
                          "the source without it, its lines have the same "
@@ -186,7 +189,7 @@ static int write_device(struct made *m)
     while (n > 1 && strchr(" \t\r\n", m->in.host.device[n - 1]) &&
            strchr(" \t\r\n", m->in.host.device[n - 2]))
         n--;
-    return ws__fs_write(m->in.ctx, m->pub.source_path, m->in.host.device, n);
+    return put(m, m->pub.source_path, m->in.host.device, n);
 }
 
 /* What of it is for the host. */
@@ -262,6 +265,7 @@ static int load_op(struct made *m, const char *op)
     if (!op)
         return 0;
     WS_TRY(find_op_file(m, op, &file));
+    m->puts.from[1] = file;
     WS_TRY(ws__spec_load(m->in.ctx, file, &o, &m->spec));
     m->in.op = m->draft.op = m->spec->op;
     if (!m->in.op || m->spec->kind != WS__SPEC_OP) {
@@ -469,8 +473,8 @@ static int write_files(struct made *m)
     WS_TRY_DONE(report_blanks(m, kernel.data, op.data));
     WS_TRY_DONE(write_device(m));
     if (m->pub.op_path)
-        WS_TRY_DONE(ws__fs_write(m->in.ctx, m->pub.op_path, op.data, op.len));
-    rc = ws__fs_write(m->in.ctx, m->pub.kernel_path, kernel.data, kernel.len);
+        WS_TRY_DONE(put(m, m->pub.op_path, op.data, op.len));
+    rc = put(m, m->pub.kernel_path, kernel.data, kernel.len);
 done:
     ws__buf_free(&kernel);
     ws__buf_free(&op);
@@ -515,8 +519,7 @@ static int write_source(struct made *m)
                    "%s. */\n",
                    m->draft.name, words[!m->in.wide]);
     ws__buf_puts(&b, text);
-    rc = b.failed ? b.failed
-                  : ws__fs_write(m->in.ctx, m->source_copy, b.data, b.len);
+    rc = b.failed ? b.failed : put(m, m->source_copy, b.data, b.len);
     ws__buf_free(&b);
     return rc;
 }
@@ -529,21 +532,19 @@ static int write_all(struct made *m, struct ws__buf text[3])
     WS_TRY(report_guesses(m, m->pub.op_path, text[1].data));
     WS_TRY(write_device(m));
     WS_TRY(write_source(m));
-    WS_TRY(ws__fs_write(m->in.ctx, m->pub.reference_path, text[2].data,
-                        text[2].len));
-    WS_TRY(ws__fs_write(m->in.ctx, m->pub.op_path, text[1].data, text[1].len));
-    return ws__fs_write(m->in.ctx, m->pub.kernel_path, text[0].data,
-                        text[0].len);
+    WS_TRY(put(m, m->pub.reference_path, text[2].data, text[2].len));
+    WS_TRY(put(m, m->pub.op_path, text[1].data, text[1].len));
+    return put(m, m->pub.kernel_path, text[0].data, text[0].len);
 }
 
-static int write_full(struct made *m, const struct ws_init_opts *o)
+static int write_full(struct made *m)
 {
     struct ws__buf text[3];
     int rc;
 
     WS_TRY(make_reference_paths(m));
-    WS_TRY(check_free(m, m->pub.reference_path, o->force));
-    WS_TRY(check_free(m, m->source_copy, o->force));
+    WS_TRY(check_free(m, m->pub.reference_path));
+    WS_TRY(check_free(m, m->source_copy));
     WS_TRY(own_macros(m));
     m->full.name = m->draft.name;
     m->full.read_by = m->in.read_by;
@@ -592,10 +593,11 @@ static int read_source(struct made *m, const struct ws_init_opts *o)
 static int make(struct made *m, const struct ws_init_opts *o)
 {
     WS_TRY(make_paths(m, o));
-    WS_TRY(check_free(m, m->pub.kernel_path, o->force));
-    WS_TRY(check_free(m, m->pub.op_path, o->force));
+    WS_TRY(check_free(m, m->pub.kernel_path));
+    WS_TRY(check_free(m, m->pub.op_path));
     WS_TRY(ws__fs_can_create(m->in.ctx, m->dir));
     WS_TRY(load_op(m, o->op));
+    WS_TRY(check_free(m, m->pub.kernel_path)); /* its file is known */
     WS_TRY(read_source(m, o));
     WS_TRY(place_source(m, o));
     WS_TRY(place_device(m, o));
@@ -607,7 +609,7 @@ static int make(struct made *m, const struct ws_init_opts *o)
     m->draft.facts = m->in.facts;
     m->draft.read_by = m->pub.read_by = m->in.read_by;
     WS_TRY(report_found(m));
-    return m->in.facts && !o->op ? write_full(m, o) : write_files(m);
+    return m->in.facts && !o->op ? write_full(m) : write_files(m);
 }
 
 /* --- tasks of GPU MODE ---------------------------------------------------- */
@@ -670,9 +672,8 @@ static int write_task(struct made *m, const struct ws__gpumode *g)
         m->pub.tests_path = NULL;
     WS_TRY(report_blanks(m, NULL, g->op.data));
     if (m->pub.tests_path)
-        WS_TRY(ws__fs_write(m->in.ctx, m->pub.tests_path, g->tests.data,
-                            g->tests.len));
-    return ws__fs_write(m->in.ctx, m->pub.op_path, g->op.data, g->op.len);
+        WS_TRY(put(m, m->pub.tests_path, g->tests.data, g->tests.len));
+    return put(m, m->pub.op_path, g->op.data, g->op.len);
 }
 
 static int make_task(struct made *m, const struct ws_init_opts *o)
@@ -688,8 +689,8 @@ static int make_task(struct made *m, const struct ws_init_opts *o)
                                    "and --device");
     }
     WS_TRY(make_task_paths(m, o));
-    WS_TRY(check_free(m, m->pub.op_path, o->force));
-    WS_TRY(check_free(m, m->pub.tests_path, o->force));
+    WS_TRY(check_free(m, m->pub.op_path));
+    WS_TRY(check_free(m, m->pub.tests_path));
     WS_TRY(ws__fs_can_create(m->in.ctx, m->dir));
     g = ws__arena_alloc(&m->in.arena, 1, sizeof(*g));
     if (!g)
@@ -750,20 +751,12 @@ static int write_part(struct made *m, const struct ws__solution_file *f,
     struct ws__arena *a = &m->in.arena;
     const char *text = f->text;
     uint32_t lines = 0, first = 0;
-    char *dir;
-    int rc;
 
     if (cuda && f->device)
         text = ws__device_part(a, f->text, &lines, &first);
-    dir = ws__path_dir(m->in.ctx, path);
-    if (!text || !dir) {
-        ws__free(m->in.ctx, dir);
+    if (!text)
         return WS_ENOMEM;
-    }
-    rc = ws__fs_mkdirs(m->in.ctx, dir);
-    ws__free(m->in.ctx, dir);
-    WS_TRY(rc);
-    WS_TRY(ws__fs_write(m->in.ctx, path, text, strlen(text)));
+    WS_TRY(put(m, path, text, strlen(text)));
     return lines ? note(m, ws__arena_printf(a,
                                             "%u lines of '%s' that only a host "
                                             "compiles, from line %u on",
@@ -773,7 +766,7 @@ static int write_part(struct made *m, const struct ws__solution_file *f,
 
 /* *kernel: the path of the first source that has one; NULL: none has. */
 static int write_sources(struct made *m, const struct ws__solution *s,
-                         const struct ws_init_opts *o, const char **kernel)
+                         const char **kernel)
 {
     struct ws__arena *a = &m->in.arena;
     const char *out = m->pub.kernel_path, *base = ws__path_base(out);
@@ -789,7 +782,8 @@ static int write_sources(struct made *m, const struct ws__solution *s,
                                    s->file[i].path);
         if (!path[i])
             return WS_ENOMEM;
-        WS_TRY(check_free(m, path[i], o->force));
+        WS_TRY(ws__put_check(&m->puts, path[i],
+                             ws__arena_strndup(a, out, (size_t)(base - out))));
     }
     for (size_t i = 0; i < s->n; i++) {
         WS_TRY(write_part(m, &s->file[i], cuda, path[i]));
@@ -827,14 +821,14 @@ static int make_solution(struct made *m, const struct ws_init_opts *o)
 
     WS_TRY(make_paths(m, o));
     of.out = m->pub.kernel_path;
-    WS_TRY(check_free(m, of.out, o->force));
-    WS_TRY(check_free(m, m->pub.op_path, o->force));
+    WS_TRY(check_free(m, of.out));
+    WS_TRY(check_free(m, m->pub.op_path));
     WS_TRY(ws__fs_read(m->in.ctx, o->source, MAX_SOLUTION, &text, &n));
     rc = ws__solution_read(m->in.ctx, a, text, n,
                            ws__arena_strdup(a, o->source), &s);
     ws__free(m->in.ctx, text);
     WS_TRY(rc);
-    WS_TRY(write_sources(m, &s, o, &of.source));
+    WS_TRY(write_sources(m, &s, &of.source));
     rc = of.source ? make(m, &of) : only_sources(m, &s);
     return rc < 0 ? rc : add_remarks(m);
 }
@@ -861,7 +855,15 @@ int ws_init(struct ws_ctx *ctx, const struct ws_init_opts *opts,
     m->in.ctx = ctx;
     m->pub.priv = m;
     ws__arena_init(&m->in.arena, ctx);
+    m->puts = (struct ws__puts){.ctx = ctx,
+                                .arena = &m->in.arena,
+                                .from = {opts->source, opts->op},
+                                .force = opts->force != 0};
     rc = make_any(m, opts);
+    if (rc < 0)
+        ws__put_undo(&m->puts);
+    else
+        ws__put_keep(&m->puts);
     if (rc < 0)
         ws_init_result_free(ctx, &m->pub);
     else

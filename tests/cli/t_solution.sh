@@ -64,6 +64,28 @@ sed 's|"main.py"|"../x.py"|' t.json >bad.json
 expect "paths stay below" 2 "$ws" init bad.json
 check "it says so" err_has "no path of a source"
 check "nothing was written" test ! -e bad
+cp s.json fail.json
+expect "an op that is not there" 2 "$ws" init fail.json --op nosuch
+check "leaves no sources behind" test ! -e fail
+echo mine >s/src/kernel.cu
+expect "nor with --force" 2 "$ws" init s.json --op nosuch --force
+check "what was there is there again" test "$(cat s/src/kernel.cu)" = mine
+cp d.json keep.json
+expect "the Definition is not written over" 2 "$ws" init s.json --op d.json --out d.json --force
+check "it is named" err_has "'d.json' would be written over"
+check "it is whole" cmp -s d.json keep.json
+cp s.json self.json
+expect "nor the solution" 2 "$ws" init self.json --op d.json --out self.json --force
+check "that is whole, too" cmp -s s.json self.json
+echo precious >precious.cu
+ln -sf ../../precious.cu s/src/kernel.cu
+expect "no link is followed" 2 "$ws" init s.json --op d.json --force
+check "it is named, too" err_has "s/src/kernel.cu' is a symbolic link"
+rm -r s/src && mkdir elsewhere && ln -s ../elsewhere s/src
+expect "nor one to a folder" 2 "$ws" init s.json --op d.json --force
+check "which one" err_has "s/src' is a symbolic link"
+check "nothing was written there" bash -c '[ "$(cat precious.cu)" = precious ] && [ -z "$(ls elsewhere)" ]'
+expect "a kernel's source is not written over" 2 "$ws" init kernel.cu --out kernel.cu --force
 expect "a Definition is no solution" 2 "$ws" init d.json
 check "what one has" err_has "'sources'"
 finish
