@@ -63,13 +63,14 @@ static void catch_signals(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
-/* A caller may have closed 0, 1 or 2: nothing else may get these numbers. */
+/* A caller may have closed 0, 1 or 2: nothing else may get these numbers. What
+ * is written there fails, as it would have. */
 static int open_standard_files(void)
 {
     int fd;
 
     do
-        fd = open("/dev/null", O_RDWR);
+        fd = open("/dev/null", O_RDONLY);
     while (fd >= 0 && fd <= STDERR_FILENO);
     return fd < 0 ? -1 : close(fd);
 }
@@ -188,7 +189,7 @@ int main(int argc, char **argv)
     catch_signals();
     rc = dispatch(argc, argv);
     ws_ctx_free(cli.ctx);
-    if (fflush(stdout) != 0 && rc == EXIT_DONE) {
+    if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_DONE) {
         fputs("wavesmith: cannot write to standard output\n", stderr);
         rc = EXIT_EARLY;
     }

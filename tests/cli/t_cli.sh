@@ -39,6 +39,8 @@ mkfifo "$tmp/fifo.yaml"
 expect "a FIFO is no specification" 2 timeout 20 "$ws" space "$tmp/fifo.yaml"
 { echo "kernel: x"; seq 60000 | sed 's/.*/k&: 1/'; } >"$tmp/keys.yaml"
 expect "too many keys" 2 timeout 20 "$ws" space "$tmp/keys.yaml"
+expect "an output that nobody can read is no success" 4 bash -c "'$ws' space ops/gemm --count >&-"
+check "and it says so" err_has "standard output"
 expect "closed standard files" 0 bash -c "'$ws' space ops/gemm --count >'$tmp/closed' <&- 2>&-"
 
 # Spaces.
