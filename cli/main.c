@@ -189,7 +189,7 @@ int main(int argc, char **argv)
     catch_signals();
     rc = dispatch(argc, argv);
     ws_ctx_free(cli.ctx);
-    if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_DONE) {
+    if (fflush(stdout) != 0 && rc == EXIT_DONE) {
         fputs("wavesmith: cannot write to standard output\n", stderr);
         rc = EXIT_EARLY;
     }
