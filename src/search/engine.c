@@ -9,7 +9,8 @@
  * more. If a budget cuts a batch short, the questions asked are a prefix of
  * the whole batch, so a larger budget continues where the smaller one ended.
  *
- * Budget: only screening questions that some run really answered count.
+ * Budget: only screening questions that some run really answered count. What is
+ * on record is told to a strategy with a tree even if none is left.
  * Repeats and filtered candidates are free; a strategy that asks nothing else
  * for very long is taken to be at its end.
  */
@@ -189,13 +190,38 @@ static size_t count_fresh(const struct ws__engine *e, size_t n)
     return fresh;
 }
 
+/* What was recorded costs nothing. A strategy that has a tree is told all of
+ * it, also where the budget is spent, so that it can tell what it knows; for
+ * others that would only take time. */
+static bool replays(const struct ws__engine *e)
+{
+    return e->ops->tree && e->left;
+}
+
+static bool is_spent(const struct ws__engine *e)
+{
+    return !affordable(e, 0) || out_of_time(e);
+}
+
+/* The answers on record end here: the last question of the batch would have to
+ * be evaluated, and there is no budget for it. */
+static bool is_beyond(const struct ws__engine *e, size_t n)
+{
+    const struct ws__pending *p = &e->pending[n - 1];
+
+    return p->fresh && p->evaluate &&
+           (!affordable(e, count_fresh(e, n - 1)) || out_of_time(e));
+}
+
 /* Asks for a batch behind the *n questions that are there, and counts it in;
  * *end if the strategy has no more. */
 static int ask_batch(struct ws__engine *e, size_t *n, bool *end)
 {
     size_t want = *n + (e->opts->parallel ? e->opts->parallel : 1);
 
-    while (!*end && *n < want && affordable(e, count_fresh(e, *n))) {
+    while (!*end && *n < want &&
+           (affordable(e, count_fresh(e, *n)) || replays(e))) {
+        const bool recorded = replays(e);
         struct ws__question q = {.effort = WS__SCREEN};
         int rc = e->ops->ask(e->state, &q.a, &q.workload);
 
@@ -212,13 +238,12 @@ static int ask_batch(struct ws__engine *e, size_t *n, bool *end)
         e->asked++;
         WS_TRY(check_question(e, &q));
         WS_TRY(ws__pending_make(e, &q, e->pending, (*n)++));
+        if (recorded && is_beyond(e, *n)) {
+            *end = true;
+            ws__pending_clear(e, &e->pending[--*n], 1);
+        }
     }
     return 0;
-}
-
-static bool is_spent(const struct ws__engine *e)
-{
-    return !affordable(e, 0) || out_of_time(e);
 }
 
 static int screen(struct ws__engine *e)
@@ -227,7 +252,7 @@ static int screen(struct ws__engine *e)
     bool end = false;
 
     e->stage = "search";
-    while (!(end && !n) && !is_spent(e) && idle < IDLE_MAX) {
+    while (!(end && !n) && (!is_spent(e) || replays(e)) && idle < IDLE_MAX) {
         bool useful = false;
         size_t now = n;
         int rc = ws__check_stop(e->ctx);

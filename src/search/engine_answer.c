@@ -201,6 +201,10 @@ int ws__pending_make(struct ws__engine *e, const struct ws__question *q,
     p->ready = ws__engine_find(e, p->key);
     if (p->ready) {
         p->q.id = p->ready->q.id;
+        if (p->ready->recorded && q->effort == WS__SCREEN && !p->ready->again) {
+            p->ready->again = true;
+            e->left -= e->left > 0;
+        }
         return 0;
     }
     for (size_t i = 0; i < n; i++) {

@@ -2,8 +2,8 @@
  * t_worldmodel.c: a catalogue is followed and, where it is wrong, outgrown; an
  * idea is tried only where what it needs holds, and in its regimes; no set of
  * ideas and no config twice; an idea that fails is believed less; what was
- * tried is told. (That it is deterministic, resumable, ends and is fair is
- * tested for every strategy.)
+ * tried is told, also by a run that was finished before. (That it is
+ * deterministic, resumable, ends and is fair is tested for every strategy.)
  */
 #include "search/t_search.h"
 
@@ -357,6 +357,49 @@ static void test_tree(void **state)
     end_world();
 }
 
+static void same_tree(const struct ws__tree *a, const struct ws__tree *b)
+{
+    assert_int_equal(a->n, b->n);
+    for (size_t i = 0; i < a->n; i++) {
+        const struct ws__tried *x = &a->tried[i], *y = &b->tried[i];
+
+        assert_string_equal(x->axis, y->axis);
+        assert_string_equal(x->choice, y->choice);
+        assert_string_equal(x->place, y->place);
+        assert_int_equal(x->parent, y->parent);
+        assert_int_equal(x->tries, y->tries);
+        assert_memory_equal(&x->effect, &y->effect, sizeof(double));
+        assert_memory_equal(&x->expected, &y->expected, sizeof(double));
+    }
+}
+
+/* A run that has no budget left asks nothing anew, and has its tree still; one
+ * that gets more goes on as if it had had it from the beginning. */
+static void test_finished(void **state)
+{
+    struct ws__outcome first, again, longer, whole;
+    size_t answers;
+
+    (void)state;
+    begin(2, false);
+    assert_int_equal(t_world_run(&world, "worldmodel", 43, 4, &first), 0);
+    assert_true(first.tree.n > 4);
+    answers = world.answers;
+    assert_int_equal(t_world_run(&world, "worldmodel", 43, 4, &again), 0);
+    assert_int_equal(world.answers, answers);
+    same_tree(&first.tree, &again.tree);
+    assert_int_equal(t_world_run(&world, "worldmodel", 60, 4, &longer), 0);
+    assert_true(longer.tree.n > first.tree.n);
+    t_journal_clear(&world.journal);
+    assert_int_equal(t_world_run(&world, "worldmodel", 60, 4, &whole), 0);
+    same_tree(&longer.tree, &whole.tree);
+    ws__outcome_clear(ctx, &first);
+    ws__outcome_clear(ctx, &again);
+    ws__outcome_clear(ctx, &longer);
+    ws__outcome_clear(ctx, &whole);
+    end_world();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +407,7 @@ int main(void)
         cmocka_unit_test(test_needs),     cmocka_unit_test(test_once),
         cmocka_unit_test(test_fails),     cmocka_unit_test(test_regimes),
         cmocka_unit_test(test_asks_once), cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_finished),
     };
 
     ops = ws__strategy_find("worldmodel");
