@@ -557,6 +557,10 @@ struct ws_tune_progress {
     double time_ns;                              /* of it; 0 if none */
     double default_ns, best_ns, geomean_speedup; /* provisional */
     uint64_t elapsed_ns, left_ns;
+    double floor_ns;  /* the ceilings allow no less; 0: unknown */
+    const char *tree; /* of a strategy that has one, lines for people: what is
+                         tried on this workload and why, its best path, what is
+                         open; now and then, else NULL */
 };
 
 struct ws_tune_opts {
@@ -587,6 +591,11 @@ struct ws_tune_opts {
                       and such trials mix with no others */
     int counters;  /* keep hardware counters of each candidate that is timed, a
                       set of one pass, where the device has some */
+    /* A search for the best kernels: how a kernel is made is in play whatever
+     * the strategy, and the best of each regime is told. `dir`: where kernel
+     * files, the tree and all attempts are written; NULL: nowhere. */
+    int search;
+    const char *dir;
 };
 
 struct ws_tune_row {
@@ -607,6 +616,8 @@ struct ws_tune_row {
     /* 1: the choice was proven on hidden shapes, on families of values, under
      * a sanitizer. */
     int shapes, values, sanitizer;
+    const char *regime; /* of the op's strategies.yaml; "all" without one */
+    double floor_ns;    /* the ceilings allow no less; 0: unknown */
 };
 
 /* Where the time went, since the devices were opened. Shares are of that time,
@@ -637,6 +648,17 @@ struct ws_tune_idea {
     double speedup; /* its best over the default; 0: nothing was right */
 };
 
+/* The best candidate of a regime: of the choices of its workloads the one that
+ * is the fastest on all of them, as far as was measured. */
+struct ws_tune_regime {
+    const char *name, *about;              /* about: or "" */
+    const char *kernel, *config, *changes; /* NULL: nothing was right */
+    size_t workloads, measured; /* of the regime; of them with this config */
+    double speedup;   /* geometric mean over the default; 1 where it was not
+                         measured */
+    const char *file; /* written, for tune and check; NULL: none was */
+};
+
 struct ws_tune_result {
     const struct ws_tune_row *row;
     size_t nrow;
@@ -662,6 +684,13 @@ struct ws_tune_result {
     int few_gates;                   /* 1: asked for, so nothing was proven */
     const struct ws_tune_idea *idea; /* parents before children, by place */
     size_t nidea;
+    /* Of a strategy with a tree: for people, and as JSON; NULL: it has none. */
+    const char *tree, *tree_json;
+    /* Of a search; those that have workloads. */
+    const struct ws_tune_regime *regime;
+    size_t nregime;
+    const char *written; /* the folder; NULL: none was asked for */
+    uint64_t run;        /* its number in the store */
 };
 
 WS_API int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,

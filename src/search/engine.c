@@ -246,6 +246,14 @@ static int ask_batch(struct ws__engine *e, size_t *n, bool *end)
     return 0;
 }
 
+/* Answers from the journal are nothing new to see. */
+static int watch(struct ws__engine *e)
+{
+    if (!e->opts->watch || !e->ops->tree || e->left)
+        return 0;
+    return e->opts->watch(e->opts->user, e->ops, e->state, e->asked);
+}
+
 static int screen(struct ws__engine *e)
 {
     size_t idle = 0, n = 0;
@@ -268,6 +276,11 @@ static int screen(struct ws__engine *e)
             return rc;
         }
         WS_TRY(run_batch(e, now, n - now, &useful));
+        rc = watch(e);
+        if (rc < 0) {
+            ws__pending_clear(e, e->pending, n - now);
+            return rc;
+        }
         idle = useful ? 0 : idle + now;
         n -= now;
     }

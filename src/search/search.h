@@ -91,6 +91,10 @@ struct ws__engine_opts {
     bool prove;         /* what is chosen without a pair is proven alone */
     bool sanitize;      /* ask for the sanitizer's gate on what is chosen */
     void (*progress)(void *user, const struct ws__progress *p);
+    /* Optional, for strategies with a tree: called after each batch while
+     * screening, with the questions asked so far. May ask it for its tree. */
+    int (*watch)(void *user, const struct ws__strategy_ops *ops, void *state,
+                 uint64_t asked);
     void *user;
 };
 

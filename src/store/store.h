@@ -53,6 +53,10 @@ struct ws__store_row {
     struct ws__identity identity;
 };
 
+/* The key of a value that is made anew from a run's answers while it goes on:
+ * it is for people who look, and is not exported. */
+#define WS__STORE_VIEW "tree"
+
 struct ws__store_range {
     uint64_t from, to; /* numbers of trials; 0: open */
     uint64_t run;      /* 0: all */

@@ -40,7 +40,7 @@ static uint64_t child_key(const struct world *w, const struct node *parent,
     return parent->key + key_of(idea) - (old ? key_of(old - 1) : 0);
 }
 
-static struct node *find(const struct world *w, uint64_t key)
+struct node *ws__world_find(const struct world *w, uint64_t key)
 {
     for (size_t at = key; w->nindex; at++) {
         uint32_t i = w->index[at & (w->nindex - 1)];
@@ -171,7 +171,7 @@ static bool makes_sense(const struct world *w, const struct node *parent,
     return true;
 }
 
-static struct ws__subject subject_of(const struct world *w, uint32_t idea,
+struct ws__subject ws__world_subject(const struct world *w, uint32_t idea,
                                      size_t place)
 {
     const struct ws__idea *i = &w->idea[idea];
@@ -205,7 +205,7 @@ struct view { /* of an idea, in a place */
 static struct view view_of(const struct world *w, uint32_t idea, size_t place,
                            const struct outlook *look)
 {
-    struct ws__subject s = subject_of(w, idea, place);
+    struct ws__subject s = ws__world_subject(w, idea, place);
     uint32_t visits = w->visits[place * w->nidea + idea];
     struct view v = {.look = look[idea]};
 
@@ -240,9 +240,30 @@ static double bound_of(double gain, const struct view *v)
 static uint32_t opened(const struct world *w, const struct node *parent,
                        uint32_t idea, size_t place)
 {
-    const struct node *n = find(w, child_key(w, parent, idea));
+    const struct node *n = ws__world_find(w, child_key(w, parent, idea));
 
     return n ? n->at[place].opened : 0;
+}
+
+/* Keeps the most promising. Two ways to one set of ideas are one. */
+static void remember(struct place *pl, const struct option *o)
+{
+    size_t at = 0, end;
+
+    while (at < pl->nfront && pl->front[at].worth >= o->worth &&
+           pl->front[at].key != o->key)
+        at++;
+    if (at == FRONT || (at < pl->nfront && pl->front[at].key == o->key &&
+                        pl->front[at].worth >= o->worth))
+        return;
+    for (end = at; end < pl->nfront && pl->front[end].key != o->key; end++)
+        ;
+    if (end == pl->nfront && pl->nfront < FRONT)
+        pl->nfront++;
+    else if (end == FRONT)
+        end--;
+    memmove(&pl->front[at + 1], &pl->front[at], (end - at) * sizeof(*o));
+    pl->front[at] = *o;
 }
 
 static void consider(struct world *w, size_t place, size_t parent,
@@ -262,6 +283,12 @@ static void consider(struct world *w, size_t place, size_t parent,
     if ((any || (idea == BORROW && !pl->borrowed)) && !w->catalogue &&
         !ws__model_ready(&pl->model[n->kernel]))
         worth = any ? FIRST_WORTH : 2 * FIRST_WORTH;
+    remember(&w->place[place], &(struct option){.parent = (int32_t)parent,
+                                                .idea = idea,
+                                                .key = child_key(w, n, idea),
+                                                .mean = view->mean,
+                                                .sd = view->sd,
+                                                .worth = worth});
     if (worth > best->worth)
         *best = (struct choice){(int32_t)parent, idea, *view, worth};
 }
@@ -318,9 +345,9 @@ static int open_child(struct world *w, size_t place, const struct choice *c)
     const struct node *n;
     struct local *at;
 
-    if (!find(w, key))
+    if (!ws__world_find(w, key))
         WS_TRY(add_node(w, c->parent, c->idea));
-    n = find(w, key);
+    n = ws__world_find(w, key);
     pl->node = (int32_t)(n - w->node);
     pl->idle = pl->tries = 0;
     pl->found = -INFINITY;
@@ -347,6 +374,7 @@ int ws__world_choose(struct world *w, size_t place)
     struct outlook *look = ws__alloc(w->p->ctx, w->nidea, sizeof(*look));
     int rc = look ? ws__world_look(w, &w->place[place], look) : WS_ENOMEM;
 
+    w->place[place].nfront = 0;
     for (uint32_t i = 0; i < w->nidea && rc >= 0; i++)
         consider_idea(w, place, i, look, &best);
     ws__free(w->p->ctx, look);
@@ -356,79 +384,48 @@ int ws__world_choose(struct world *w, size_t place)
 
 /* --- closing -------------------------------------------------------------- */
 
-void ws__world_close(struct world *w, size_t place)
+/* The attempt is in the belief, and in the list of lessons. */
+static int learn(struct world *w, size_t place, int32_t node, double effect,
+                 bool failed)
 {
     struct place *pl = &w->place[place];
-    struct node *n = &w->node[pl->node];
+    struct ws__subject s = ws__world_subject(w, w->node[node].idea, place);
+    struct lesson l = {.node = node,
+                       .place = (uint32_t)place,
+                       .tries = pl->tries,
+                       .effect = fmax(-EFFECT_MAX, fmin(effect, EFFECT_MAX)),
+                       .noise = failed ? HOPELESS_NOISE
+                                       : NOISE + NOISE_TRIES / (1 + pl->tries),
+                       .failed = failed};
+
+    WS_TRY(ws__grow(w->p->ctx, (void **)&w->lesson, &w->lessons_cap, w->nlesson,
+                    sizeof(l)));
+    ws__belief_view(&w->belief, &s, &l.mean, &l.sd);
+    ws__belief_learn(&w->belief, &s, l.effect, l.noise);
+    ws__belief_view(&w->belief, &s, &l.after, &l.after_sd);
+    w->lesson[w->nlesson++] = l;
+    return 0;
+}
+
+int ws__world_close(struct world *w, size_t place)
+{
+    struct place *pl = &w->place[place];
+    int32_t node = pl->node;
+    struct node *n = &w->node[node];
     struct local *at = &n->at[place];
-    struct ws__subject s = subject_of(w, n->idea, place);
-    double noise = NOISE + NOISE_TRIES / (1 + pl->tries);
     double gain = n->idea == BORROW ? pl->found
                   : at->have        ? at->gain
                                     : -INFINITY;
-    double effect = isfinite(gain) ? gain - pl->from : HOPELESS_EFFECT;
 
     pl->node = NOBODY;
     at->standing = at->have ? CLOSED : HOPELESS;
     if (!pl->tries) { /* there is no such config, or none left */
         w->node[n->parent].at[place].spent |= n->idea == TUNE;
-        return;
+        return 0;
     }
     pl->visits++;
     w->visits[place * w->nidea + n->idea]++;
-    ws__belief_learn(&w->belief, &s,
-                     fmax(-EFFECT_MAX, fmin(effect, EFFECT_MAX)),
-                     isfinite(gain) ? noise : HOPELESS_NOISE);
-}
-
-/* --- telling -------------------------------------------------------------- */
-
-/* Nodes of a place that were tried; `index` has for each node its number. */
-static int tell_place(const struct world *w, size_t place, int32_t *index,
-                      struct ws__tree *out)
-{
-    const char *name =
-        ws__arena_strdup(&out->arena, w->p->workload[place].name);
-
-    index[0] = NOBODY;
-    for (size_t i = 1; i < w->nnode; i++) {
-        const struct node *n = &w->node[i];
-        const struct local *at = &n->at[place];
-        struct ws__tried *t = &out->tried[out->n];
-
-        index[i] = index[n->parent];
-        if (at->standing == NEVER || !at->tries)
-            continue;
-        index[i] = (int32_t)out->n++;
-        *t = (struct ws__tried){
-            .axis = ws__arena_strdup(&out->arena, w->idea[n->idea].axis),
-            .choice = ws__arena_strdup(&out->arena, w->idea[n->idea].choice),
-            .place = name,
-            .parent = index[n->parent],
-            .depth = n->depth,
-            .tries = at->tries,
-            .expected = at->mean,
-            .sd = at->sd,
-            .effect = at->have ? at->gain - at->from : (double)NAN,
-            .gain = at->have ? at->gain : (double)NAN};
-        if (!t->axis || !t->choice || !t->place)
-            return WS_ENOMEM;
-    }
-    return 0;
-}
-
-int ws__world_tree(void *state, struct ws__tree *out)
-{
-    const struct world *w = state;
-    int32_t *index = ws__alloc(w->p->ctx, w->nnode, sizeof(*index));
-    size_t room = w->nnode * w->nplace;
-    int rc = 0;
-
-    out->tried = ws__arena_alloc(&out->arena, room, sizeof(*out->tried));
-    if (!index || !out->tried)
-        rc = WS_ENOMEM;
-    for (size_t i = 0; i < w->nplace && !rc; i++)
-        rc = tell_place(w, i, index, out);
-    ws__free(w->p->ctx, index);
-    return rc;
+    return learn(w, place, node,
+                 isfinite(gain) ? gain - pl->from : HOPELESS_EFFECT,
+                 !isfinite(gain));
 }
