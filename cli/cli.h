@@ -81,7 +81,7 @@ struct cli_cmd {
 extern const struct cli_cmd cli_cmd_devices, cli_cmd_space, cli_cmd_check,
     cli_cmd_tune, cli_cmd_bench, cli_cmd_pick, cli_cmd_trials, cli_cmd_init,
     cli_cmd_compile, cli_cmd_model, cli_cmd_op, cli_cmd_profile, cli_cmd_roof,
-    cli_cmd_forge, cli_cmd_score, cli_cmd_compare, cli_cmd_search;
+    cli_cmd_forge, cli_cmd_score, cli_cmd_compare, cli_cmd_search, cli_cmd_tree;
 
 /*
  * Parses argv[1..]: options of `opts` (ends with name NULL) and the common

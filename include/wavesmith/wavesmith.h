@@ -702,6 +702,45 @@ WS_API const char *ws_verdict_name(unsigned index);
 /* Name and description of strategy i; NULL past the last. */
 WS_API const char *ws_strategy_name(unsigned i, const char **about);
 
+/* ---- the tree of a search ------------------------------------------------ */
+
+struct ws_tree_opts {
+    size_t size;
+    const char *store; /* as in ws_trials_opts */
+    uint64_t run;      /* number; 0: the latest that has a tree */
+    const char *node;  /* read: how the belief in one came about: the beginning
+                          of its name, or "root"; NULL: the whole tree */
+};
+
+struct ws_tree {
+    uint64_t run;
+    const char *text, *json; /* for people, for programs */
+    void *priv;
+};
+
+/* What a search tells of its tree while it goes on and when it ended, with what
+ * people decided. WS_ENOENT: there is none. */
+WS_API int ws_tree_read(struct ws_ctx *ctx, const struct ws_tree_opts *opts,
+                        struct ws_tree **out);
+WS_API void ws_tree_free(struct ws_ctx *ctx, struct ws_tree *t);
+
+/* Decides something: `what` is "add" (to the node an idea: words are
+ * PARAM=VALUE,... each), "pin" (the node is tried first), "prune" (what has all
+ * its ideas is never tried again) or "note" (words for who looks; no node).
+ * It is added to the store and takes effect at the next question of a search
+ * that goes on, or when it is run again; from then on it always takes effect
+ * there. expected: of an idea, the factor, 0: 1.2. *number: of the decision.
+ * WS_EINVAL: no such node, parameter or value. */
+struct ws_tree_change {
+    size_t size;
+    const char *what, *node;
+    const char *const *word;
+    size_t nword;
+    double expected;
+};
+WS_API int ws_tree_steer(struct ws_ctx *ctx, const struct ws_tree_opts *opts,
+                         const struct ws_tree_change *change, uint64_t *number);
+
 /* ---- bench: interleaved comparison --------------------------------------- */
 
 struct ws_bench_row {

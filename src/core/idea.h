@@ -82,7 +82,8 @@ struct ws__tried {
     double prior, prior_sd; /* likewise, before anything was tried at all */
     double worth;           /* of an open one: what it was chosen by */
     bool have;
-    struct ws__candidate best; /* if have */
+    struct ws__candidate best;  /* if have */
+    bool pinned, pruned, added; /* by people */
 };
 
 /* What an attempt taught. */
@@ -94,6 +95,19 @@ struct ws__lesson {
     double effect, noise;   /* what was learnt, and how sure it is */
     double after, after_sd; /* what is believed with it */
     bool failed;            /* nothing was right: the effect is a bad mark */
+};
+
+/* What people decide of the tree of a search. Nodes go by the upper half of
+ * their keys; 0: the root. */
+enum ws__steer_kind {
+    WS__STEER_ADD,  /* an idea of theirs, to the node */
+    WS__STEER_PIN,  /* the node is tried first */
+    WS__STEER_PRUNE /* what has all its ideas is never tried (again) */
+};
+struct ws__steer {
+    enum ws__steer_kind kind;
+    uint32_t node;
+    const struct ws__idea *idea; /* ADD: lives as long as the search */
 };
 
 /* Parents before children; owns what it names. Zeroed: nothing was tried. */

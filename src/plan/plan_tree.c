@@ -64,13 +64,18 @@ static int put_idea(struct ws_spec *spec, json_t *list,
                     const struct ws__tried *t)
 {
     json_t *j = json_pack(
-        "{s:o, s:o, s:s, s:s, s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o}",
+        "{s:o, s:o, s:s, s:s, s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, "
+        "s:s?, s:b}",
         "id", id_json(t->key), "parent", id_json(t->parent_key), "place",
         t->place, "axis", t->axis, "choice", t->choice, "state",
         ws__idea_state_key(t->state), "depth", (int)t->depth, "tries",
         (int)t->tries, "expected", belief(t->expected, t->sd), "now",
         belief(t->now, t->now_sd), "prior", belief(t->prior, t->prior_sd),
-        "found", factor(t->effect), "speedup", factor(t->gain));
+        "found", factor(t->effect), "speedup", factor(t->gain), "mark",
+        t->pruned   ? "pruned"
+        : t->pinned ? "pinned"
+                    : NULL,
+        "added", t->added);
 
     if (!j || json_array_append(list, j) < 0) {
         json_decref(j);
@@ -256,6 +261,38 @@ static void put_open(struct ws__buf *b, const json_t *open, const char *place)
     }
 }
 
+static void put_event(struct ws__buf *b, const json_t *e)
+{
+    const json_t *after = json_object_get(e, "after"), *word;
+    size_t i;
+
+    ws__buf_printf(b, "  %lld %s",
+                   (long long)json_integer_value(json_object_get(e, "number")),
+                   str(e, "what"));
+    if (json_is_string(json_object_get(e, "node")))
+        ws__buf_printf(b, " %s", str(e, "node"));
+    json_array_foreach(json_object_get(e, "words"), i, word)
+        ws__buf_printf(b, " %s", json_string_value(word));
+    if (json_is_integer(after))
+        ws__buf_printf(b, ", since question %lld",
+                       (long long)json_integer_value(after));
+    else
+        ws__buf_puts(b, ", not in effect yet");
+    ws__buf_puts(b, "\n");
+}
+
+/* What people decided. */
+static void put_events(struct ws__buf *b, const json_t *doc)
+{
+    const json_t *events = json_object_get(doc, "events");
+    size_t i;
+    json_t *e;
+
+    if (json_array_size(events))
+        ws__buf_puts(b, "decided by people:\n");
+    json_array_foreach((json_t *)events, i, e) put_event(b, e);
+}
+
 int ws__tree_text(struct ws__buf *b, const json_t *doc)
 {
     const json_t *places = json_object_get(doc, "places");
@@ -275,6 +312,7 @@ int ws__tree_text(struct ws__buf *b, const json_t *doc)
                      0);
         put_open(b, json_object_get(doc, "open"), str(p, "place"));
     }
+    put_events(b, doc);
     return b->failed;
 }
 
@@ -370,5 +408,119 @@ int ws__tree_brief(struct ws__buf *b, const json_t *doc, const char *place)
     }
     if (n)
         ws__buf_puts(b, "\n");
+    return b->failed;
+}
+
+/* --- one node ------------------------------------------------------------- */
+
+int ws__tree_node(struct ws_ctx *ctx, const json_t *doc, const char *begins,
+                  char out[WS__TREE_ID])
+{
+    static const char *const lists[] = {"nodes", "open"};
+    size_t n = strlen(begins);
+
+    out[0] = '\0';
+    if (!strcmp(begins, "root")) {
+        snprintf(out, WS__TREE_ID, "root");
+        return 0;
+    }
+    for (size_t l = 0; l < WS_COUNT(lists) && n; l++) {
+        size_t i;
+        json_t *j;
+
+        json_array_foreach(json_object_get(doc, lists[l]), i, j)
+        {
+            const char *id = str(j, "id");
+
+            if (strncmp(id, begins, n) != 0 || !strcmp(id, out))
+                continue;
+            if (out[0]) {
+                ws__fail(ctx, WS_EINVAL, "more than one node begins with '%s'",
+                         begins);
+                return ws__hint(ctx, "write more of its name");
+            }
+            snprintf(out, WS__TREE_ID, "%s", id);
+        }
+    }
+    if (out[0])
+        return 0;
+    ws__fail(ctx, WS_EINVAL, "the tree has no node '%s'", begins);
+    return ws__hint(ctx, "'wavesmith tree STORE show' lists them, by place");
+}
+
+static void put_lessons(struct ws__buf *b, const json_t *doc,
+                        const json_t *node)
+{
+    bool any = false;
+    size_t i;
+    json_t *j;
+    char was[48], then[48], found[16];
+
+    json_array_foreach(json_object_get(doc, "lessons"), i, j)
+    {
+        bool same = is_of(j, "choice", str(node, "choice"));
+
+        if (!is_of(j, "axis", str(node, "axis")))
+            continue;
+        if (!any)
+            ws__buf_printf(b, "  %-10s %-8s %-24s %5s %-22s %8s  %s\n",
+                           "attempts", "node", "choice", "tried", "predicted",
+                           "actual", "believed of it then");
+        any = true;
+        ws__buf_printf(b, "  %-10s %-8s %-24s %5lld %-22s %8s  %s%s\n",
+                       str(j, "place"), str(j, "id"), str(j, "choice"),
+                       (long long)json_integer_value(
+                           json_object_get(j, "tries")),
+                       range(json_object_get(j, "expected"), was),
+                       json_is_true(json_object_get(j, "failed"))
+                           ? "nothing"
+                           : times(json_object_get(j, "found"), "-", found),
+                       range(json_object_get(j, "after"), then),
+                       same ? "" : " (another choice)");
+    }
+    if (!any)
+        ws__buf_puts(b, "  nothing on its axis was tried to the end yet\n");
+}
+
+static void explain_one(struct ws__buf *b, const json_t *doc, const json_t *j)
+{
+    char text[48], found[16], all[16];
+
+    ws__buf_printf(b, "%s: %s, node %s on %s, for %s: %s, %lld tried\n",
+                   str(j, "axis"), str(j, "choice"), str(j, "id"),
+                   str(j, "parent"), str(j, "place"), str(j, "state"),
+                   (long long)json_integer_value(json_object_get(j, "tries")));
+    ws__buf_printf(b, "  before anything was tried: %s%s\n",
+                   range(json_object_get(j, "prior"), text),
+                   json_is_true(json_object_get(j, "added"))
+                       ? ", as who added it said"
+                       : "");
+    put_lessons(b, doc, j);
+    ws__buf_printf(b, "  when it was chosen: %s\n",
+                   range(json_object_get(j, "expected"), text));
+    if (!is_of(j, "state", "open"))
+        ws__buf_printf(b, "  found: %s over its parent's best, %s in all\n",
+                       times(json_object_get(j, "found"), "nothing", found),
+                       times(json_object_get(j, "speedup"), "nothing", all));
+    if (json_is_string(json_object_get(j, "config")))
+        ws__buf_printf(b, "  its best: %s: %s\n", str(j, "kernel"),
+                       str(j, "config"));
+    ws__buf_printf(b, "  now: %s\n", range(json_object_get(j, "now"), text));
+}
+
+int ws__tree_explain(struct ws__buf *b, const json_t *doc, const char *id)
+{
+    static const char *const lists[] = {"nodes", "open"};
+
+    if (!strcmp(id, "root"))
+        ws__buf_puts(b, "the default of each place: all factors are counted "
+                        "from it\n");
+    for (size_t l = 0; l < WS_COUNT(lists); l++) {
+        size_t i;
+        json_t *j;
+
+        json_array_foreach(json_object_get(doc, lists[l]), i,
+                           j) if (is_of(j, "id", id)) explain_one(b, doc, j);
+    }
     return b->failed;
 }

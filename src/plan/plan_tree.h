@@ -32,4 +32,24 @@ int ws__tree_text(struct ws__buf *b, const json_t *doc);
  * open. */
 int ws__tree_brief(struct ws__buf *b, const json_t *doc, const char *place);
 
+/* How the belief in a node came about, in each place that knows it. */
+int ws__tree_explain(struct ws__buf *b, const json_t *doc, const char *id);
+/* The name of the node that begins so, of those that are known. WS_EINVAL:
+ * there is none, or more than one. */
+int ws__tree_node(struct ws_ctx *ctx, const json_t *doc, const char *begins,
+                  char out[WS__TREE_ID]);
+
+/* --- plan_steer.c --- */
+/* What people decided, as it is read by a search: from the journal, in order,
+ * each with the question after which it takes effect. */
+struct ws__steering {
+    struct ws_spec *spec;
+    struct ws__journal journal;
+    struct ws__run *run;
+    uint64_t seen; /* so many were read */
+};
+/* As engine opts' steer; user is the above. */
+int ws__steering_next(void *user, uint64_t asked, bool live,
+                      struct ws__steer *out);
+
 #endif

@@ -45,8 +45,9 @@ struct tune {
     const struct ws__catalogue *catalogue; /* NULL: none */
     json_t *tree;                          /* the latest, or NULL */
     uint64_t tree_ns;                      /* when that was made */
-    bool tree_new;                         /* nobody was told of it yet */
-    double *floor_ns;                      /* a workload; NULL: unknown */
+    struct ws__steering steering;
+    bool tree_new;       /* nobody was told of it yet */
+    double *floor_ns;    /* a workload; NULL: unknown */
     uint64_t unfit;      /* candidates that the resource filter removed */
     char unfit_why[256]; /* the first of them */
 };
@@ -131,6 +132,12 @@ static int watch(void *user, const struct ws__strategy_ops *ops, void *state,
         rc = keep_tree(t, &tree, asked);
     ws__arena_free(&tree.arena);
     return rc < 0 ? rc : 0;
+}
+
+static int steer(void *user, uint64_t asked, bool live, struct ws__steer *out)
+{
+    return ws__steering_next(&((struct tune *)user)->steering, asked, live,
+                             out);
 }
 
 static void print_brief(struct tune *t, uint32_t workload, struct ws__buf *b)
@@ -357,6 +364,7 @@ static int search(struct tune *t, const char *strategy)
         .ahead = ahead,
         .progress = t->o->progress ? on_progress : NULL,
         .watch = watch,
+        .steer = steer,
         .user = t,
     };
 
@@ -367,6 +375,7 @@ static int search(struct tune *t, const char *strategy)
     name_strategy(t, ops);
     t->run.spec = s->hash;
     t->run.seed = t->o->seed;
+    t->steering = (struct ws__steering){t->spec, j, &t->run, 0};
     WS_TRY(ws__engine_run(&p, &t->ev, &j, &t->run, &eo, &t->outcome));
     return ops->tree ? keep_tree(t, &t->outcome.tree, t->outcome.asked) : 0;
 }

@@ -213,6 +213,28 @@ static bool is_beyond(const struct ws__engine *e, size_t n)
            (!affordable(e, count_fresh(e, n - 1)) || out_of_time(e));
 }
 
+/* What people decided takes effect between two questions, the same two whenever
+ * the run is played again. */
+static int steer(struct ws__engine *e)
+{
+    const bool live = !e->left || e->live;
+    struct ws__steer s;
+    int rc = 0;
+
+    if (!e->opts->steer || !e->ops->steer)
+        return 0;
+    while (rc >= 0 &&
+           (rc = e->opts->steer(e->opts->user, e->asked, live, &s)) > 0) {
+        rc = e->ops->steer(e->state, &s);
+        if (!rc)
+            ws__log(e->ctx, WS_LOG_WARN,
+                    "the search has no node %08x: what was decided of it has "
+                    "no effect",
+                    (unsigned)s.node);
+    }
+    return rc;
+}
+
 /* Asks for a batch behind the *n questions that are there, and counts it in;
  * *end if the strategy has no more. */
 static int ask_batch(struct ws__engine *e, size_t *n, bool *end)
@@ -223,7 +245,10 @@ static int ask_batch(struct ws__engine *e, size_t *n, bool *end)
            (affordable(e, count_fresh(e, *n)) || replays(e))) {
         const bool recorded = replays(e);
         struct ws__question q = {.effort = WS__SCREEN};
-        int rc = e->ops->ask(e->state, &q.a, &q.workload);
+        int rc = steer(e);
+
+        WS_TRY(rc);
+        rc = e->ops->ask(e->state, &q.a, &q.workload);
 
         if (rc == WS_EDONE) {
             *end = true;

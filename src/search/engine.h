@@ -60,6 +60,7 @@ struct ws__engine {
     uint64_t started_ns, before_ns; /* before: spent by earlier processes */
     uint64_t asked, done, ok, failed, filtered, missed, reused;
     uint64_t left; /* recorded while screening, not asked for again yet */
+    bool live;     /* something was evaluated while screening */
     uint64_t pairs, pairs_planned; /* of the stage "confirm" */
     const char *stage;
 };

@@ -330,8 +330,10 @@ static int answer_one(struct ws__engine *e, struct ws__pending *p)
             p->ready = ws__engine_find(e, p->key);
         return p->ready ? 0 : ws__fail(e->ctx, WS_EBUG, "an answer was lost");
     }
-    if (p->evaluate)
+    if (p->evaluate) {
+        e->live = e->live || p->q.effort == WS__SCREEN;
         WS_TRY(answer_new(e, p));
+    }
     WS_TRY(keep(e, p));
     ws__engine_progress(e, p->ready);
     return 0;

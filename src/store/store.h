@@ -88,6 +88,12 @@ int ws__store_values(struct ws__store *s,
                                const char *value),
                      void *user);
 
+/* Adds a value that is never changed: of the key "PREFIX.000001", the next
+ * number of the run. Any process may, also while another one measures. */
+int ws__store_append_value(struct ws__store *s, uint64_t run,
+                           const char *prefix, const char *value,
+                           uint64_t *number);
+
 /* What a specification's numbers stand for: names of kernels, parameters and
  * values, shapes. The store keeps it by the specification's hash, so that its
  * trials can be told without the specification. */

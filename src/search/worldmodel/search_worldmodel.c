@@ -90,10 +90,11 @@ static int init(struct world *w)
     }
     WS_TRY(ws__modeller_open(&w->modeller, p->ctx, naxis));
     WS_TRY(ws__world_ideas(w));
+    w->nshipped = w->nidea;
     for (; w->nplace < p->nworkload; w->nplace++)
         WS_TRY(open_place(w, w->nplace));
-    w->visits =
-        ws__arena_alloc(&w->arena, w->nplace * w->nidea, sizeof(uint32_t));
+    w->visits = ws__arena_alloc(&w->arena, w->nplace * (w->nidea + ADDED),
+                                sizeof(uint32_t));
     return w->visits ? ws__world_root(w) : WS_ENOMEM;
 }
 
@@ -308,4 +309,5 @@ const struct ws__strategy_ops ws__search_worldmodel = {
     .tell = tell,
     .end = end,
     .tree = ws__world_tree,
+    .steer = ws__world_steer,
 };

@@ -20,6 +20,7 @@
 
 #define FLIGHT 2 /* attempts of a place whose answers are waited for */
 #define FRONT 8  /* children that are remembered for those who look */
+#define ADDED 64 /* ideas of people, at most; and likewise marks */
 #define NOBODY (-1)
 
 /* Ideas that every catalogue has, before its own. */
@@ -57,6 +58,11 @@ struct option {
     uint32_t idea;
     uint64_t key;
     double mean, sd, worth;
+};
+
+struct mark { /* what people decided of a set of ideas */
+    uint32_t *choice;
+    bool pruned; /* else pinned */
 };
 
 struct lesson { /* see ws__lesson */
@@ -108,6 +114,10 @@ struct world {
     size_t nindex;
     struct lesson *lesson;
     size_t nlesson, lessons_cap;
+    size_t nshipped;       /* ideas; those behind them people added */
+    uint64_t under[ADDED]; /* the key of the node that each was added to */
+    struct mark mark[ADDED];
+    size_t nmark;
 };
 
 /* --- worldmodel_ideas.c --- */
@@ -129,6 +139,25 @@ struct node *ws__world_find(const struct world *w, uint64_t key);
 /* Does a config look as the ideas of a node say? */
 bool ws__world_fits(const struct world *w, const struct node *n,
                     const struct ws__candidate *c);
+
+/* What an idea adds to the key of a set. */
+uint64_t ws__world_idea_key(uint32_t idea);
+/* The key of the set of ideas that a child has. */
+uint64_t ws__world_child_key(const struct world *w, const struct node *parent,
+                             uint32_t idea);
+
+/* --- worldmodel_steer.c --- */
+int ws__world_steer(void *state, const struct ws__steer *s);
+/* May people's wishes let this be tried: a child of a node, a config? */
+bool ws__world_is_pruned(const struct world *w, const struct node *parent,
+                         uint32_t idea);
+bool ws__world_is_barred(const struct world *w, const struct ws__candidate *c);
+/* The first wish that the child is, or is on the way to, and that was not
+ * fulfilled in the place; NOBODY: none. An idea that was added is one. */
+int ws__world_wish(const struct world *w, size_t place,
+                   const struct node *parent, uint32_t idea);
+/* Is the set of a key one that was pinned, or has one that was pruned? */
+bool ws__world_is_marked(const struct world *w, uint64_t key, bool pruned);
 
 /* --- worldmodel_tell.c --- */
 /* What was tried: see search.h. */

@@ -26,9 +26,11 @@ static int tell_idea(const struct world *w, uint32_t idea, size_t place,
     t->choice = ws__arena_strdup(&out->arena, w->idea[idea].choice);
     t->place = ws__arena_strdup(&out->arena, w->p->workload[place].name);
     t->workload = (uint32_t)place;
-    t->prior = s.mean;
-    t->prior_sd = s.sd;
+    ws__belief_prior(&s, &t->prior, &t->prior_sd);
     ws__belief_view(&w->belief, &s, &t->now, &t->now_sd);
+    t->pinned = ws__world_is_marked(w, t->key, false);
+    t->pruned = ws__world_is_marked(w, t->key, true);
+    t->added = idea >= w->nshipped;
     return t->axis && t->choice && t->place ? 0 : WS_ENOMEM;
 }
 
@@ -69,6 +71,8 @@ static bool is_open(const struct world *w, size_t place, const struct option *o)
 {
     const struct node *n = ws__world_find(w, o->key);
 
+    if (ws__world_is_pruned(w, &w->node[o->parent], o->idea))
+        return false;
     return o->idea < NGENERAL ? w->place[place].node < 0 ||
                                     w->node[w->place[place].node].key != o->key
                               : !n || !n->at[place].opened;

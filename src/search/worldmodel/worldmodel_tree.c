@@ -23,21 +23,23 @@
 #define HOPELESS_NOISE 0.4
 #define EFFECT_MAX 2.0
 #define FIRST_WORTH 1e6 /* more than any gain */
+#define WISH_WORTH 1e12 /* more than that; wishes one after the other */
 
 /* --- nodes ---------------------------------------------------------------- */
 
-static uint64_t key_of(uint32_t idea)
+uint64_t ws__world_idea_key(uint32_t idea)
 {
     return ws__rng_at(0x1dea5, idea);
 }
 
 /* Of a child: the same for a set of ideas however it was come by. */
-static uint64_t child_key(const struct world *w, const struct node *parent,
-                          uint32_t idea)
+uint64_t ws__world_child_key(const struct world *w, const struct node *parent,
+                             uint32_t idea)
 {
     uint32_t old = parent->choice[w->idea[idea].axis_id];
 
-    return parent->key + key_of(idea) - (old ? key_of(old - 1) : 0);
+    return parent->key + ws__world_idea_key(idea) -
+           (old ? ws__world_idea_key(old - 1) : 0);
 }
 
 struct node *ws__world_find(const struct world *w, uint64_t key)
@@ -87,7 +89,7 @@ static int add_node(struct world *w, int32_t parent, uint32_t idea)
     WS_TRY(ws__grow(w->p->ctx, (void **)&w->node, &w->cap, w->nnode,
                     sizeof(*w->node)));
     WS_TRY(grow_index(w));
-    n.choice = ws__arena_alloc(&w->arena, w->naxis, sizeof(*n.choice));
+    n.choice = ws__arena_alloc(&w->arena, w->naxis + ADDED, sizeof(*n.choice));
     n.at = ws__arena_alloc(&w->arena, w->nplace, sizeof(*n.at));
     if (!n.choice || !n.at)
         return WS_ENOMEM;
@@ -95,7 +97,7 @@ static int add_node(struct world *w, int32_t parent, uint32_t idea)
         const struct node *p = &w->node[parent];
         int32_t kernel = w->idea[idea].kernel;
 
-        n.key = child_key(w, p, idea);
+        n.key = ws__world_child_key(w, p, idea);
         n.depth = p->depth + 1;
         n.kernel = kernel >= 0 ? (uint32_t)kernel : p->kernel;
         memcpy(n.choice, p->choice, w->naxis * sizeof(*n.choice));
@@ -158,6 +160,8 @@ static bool makes_sense(const struct world *w, const struct node *parent,
     const struct ws__idea *i = &w->idea[idea];
     const struct local *at = &parent->at[place];
 
+    if (idea >= w->nshipped && w->under[idea - w->nshipped] != parent->key)
+        return false;
     if (i->regimes && !(i->regimes >> w->place[place].regime & 1))
         return false;
     if (!says_anything(i, parent->kernel) || holds(w, idea, at))
@@ -202,11 +206,16 @@ struct view { /* of an idea, in a place */
     struct outlook look;
 };
 
+static uint32_t *visits_of(const struct world *w, size_t place, uint32_t idea)
+{
+    return &w->visits[place * (w->nshipped + ADDED) + idea];
+}
+
 static struct view view_of(const struct world *w, uint32_t idea, size_t place,
                            const struct outlook *look)
 {
     struct ws__subject s = ws__world_subject(w, idea, place);
-    uint32_t visits = w->visits[place * w->nidea + idea];
+    uint32_t visits = *visits_of(w, place, idea);
     struct view v = {.look = look[idea]};
 
     ws__belief_view(&w->belief, &s, &v.mean, &v.sd);
@@ -240,7 +249,8 @@ static double bound_of(double gain, const struct view *v)
 static uint32_t opened(const struct world *w, const struct node *parent,
                        uint32_t idea, size_t place)
 {
-    const struct node *n = ws__world_find(w, child_key(w, parent, idea));
+    const struct node *n =
+        ws__world_find(w, ws__world_child_key(w, parent, idea));
 
     return n ? n->at[place].opened : 0;
 }
@@ -274,6 +284,7 @@ static void consider(struct world *w, size_t place, size_t parent,
     const struct place *pl = &w->place[place];
     bool any = !parent && idea == TUNE; /* of all: also what is best so far */
     double worth = bound_of(any ? pl->gain : n->at[place].gain, view);
+    int wish;
 
     worth -= DEPTH_COST * n->depth;
     worth -= EFFORT_COST * (w->idea[idea].difficulty - 1);
@@ -283,12 +294,18 @@ static void consider(struct world *w, size_t place, size_t parent,
     if ((any || (idea == BORROW && !pl->borrowed)) && !w->catalogue &&
         !ws__model_ready(&pl->model[n->kernel]))
         worth = any ? FIRST_WORTH : 2 * FIRST_WORTH;
-    remember(&w->place[place], &(struct option){.parent = (int32_t)parent,
-                                                .idea = idea,
-                                                .key = child_key(w, n, idea),
-                                                .mean = view->mean,
-                                                .sd = view->sd,
-                                                .worth = worth});
+    if (ws__world_is_pruned(w, n, idea))
+        return;
+    wish = ws__world_wish(w, place, n, idea);
+    if (wish >= 0)
+        worth += WISH_WORTH / (1 + wish);
+    remember(&w->place[place],
+             &(struct option){.parent = (int32_t)parent,
+                              .idea = idea,
+                              .key = ws__world_child_key(w, n, idea),
+                              .mean = view->mean,
+                              .sd = view->sd,
+                              .worth = worth});
     if (worth > best->worth)
         *best = (struct choice){(int32_t)parent, idea, *view, worth};
 }
@@ -340,7 +357,7 @@ static void begin(struct world *w, size_t place, int32_t node)
 
 static int open_child(struct world *w, size_t place, const struct choice *c)
 {
-    uint64_t key = child_key(w, &w->node[c->parent], c->idea);
+    uint64_t key = ws__world_child_key(w, &w->node[c->parent], c->idea);
     struct place *pl = &w->place[place];
     const struct node *n;
     struct local *at;
@@ -424,7 +441,7 @@ int ws__world_close(struct world *w, size_t place)
         return 0;
     }
     pl->visits++;
-    w->visits[place * w->nidea + n->idea]++;
+    ++*visits_of(w, place, n->idea);
     return learn(w, place, node,
                  isfinite(gain) ? gain - pl->from : HOPELESS_EFFECT,
                  !isfinite(gain));
