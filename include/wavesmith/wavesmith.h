@@ -563,6 +563,23 @@ struct ws_tune_progress {
                          open; now and then, else NULL */
 };
 
+/* A question of a tune whose trials come from outside. Strings live during the
+ * call. */
+struct ws_question {
+    uint64_t number;
+    const char *workload, *workload_name, *kernel, *config;
+    const char *kernel_b, *config_b; /* to be measured in turn with the first,
+                                        the two sample by sample; NULL: alone */
+    const char *effort;              /* "default", "screen", "confirm" */
+};
+/* Must last until the function that filled it is called again. */
+struct ws_answer {
+    const char *verdict; /* a name of ws_verdict_name but "none", "filtered" */
+    const char *reason;  /* or NULL */
+    const double *sample_ns; /* if ok; of a pair as many as its other has */
+    size_t nsample;
+};
+
 struct ws_tune_opts {
     size_t size;
     const char *device, *strategy, *cache, *store, *pack; /* NULL: default;
@@ -596,6 +613,13 @@ struct ws_tune_opts {
      * files, the tree and all attempts are written; NULL: nowhere. */
     int search;
     const char *dir;
+    /* Somebody else measures: `device` is what they call theirs (needed), and
+     * is opened by nobody; what needs one (`cache`, `pack`, `recordings`) must
+     * be NULL. `a` has two entries, the second of a pair; NULL: the question is
+     * only announced. 0; WS_ECANCEL: no answer yet, the tune ends with what is
+     * known. */
+    int (*answer)(void *user, const struct ws_question *q, struct ws_answer *a);
+    void *answer_user;
 };
 
 struct ws_tune_row {

@@ -33,6 +33,7 @@ struct tune {
     const struct ws_tune_opts *o;
     struct ws__fleet *fleet; /* or */
     struct ws__recordings *rec;
+    struct ws__outside outside;
     struct ws__measure *m;            /* of the fleet's first device; or NULL */
     struct ws__results_report report; /* of the recordings */
     struct ws__evaluator ev;
@@ -348,7 +349,9 @@ static int search(struct tune *t, const char *strategy)
         .seed = t->o->seed,
         .budget = trials,
         .device = t->ev.ops->identity(t->ev.self),
-        .fits = t->m ? fits : is_recorded,
+        .fits = t->m     ? fits
+                : t->rec ? is_recorded
+                         : NULL,
         .fits_user = t,
     };
     /* A fleet has questions enough. */
@@ -563,7 +566,7 @@ static int find_floors(struct tune *t)
 
 static int check_start(struct tune *t, const char *strategy)
 {
-    if (!t->o->recordings) {
+    if (!t->o->recordings && !t->o->answer) {
         if (t->o->where || t->o->time_column) {
             ws__fail(t->ctx, WS_EINVAL,
                      "rows and columns can be chosen in recordings only");
@@ -610,7 +613,9 @@ int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
         return ws__fail(t.ctx, WS_EINVAL, "%zu devices without their names",
                         o.ndevice);
     WS_TRY(check_start(&t, strategy));
-    WS_TRY_DONE(o.recordings ? open_recordings(&t) : open_devices(&t));
+    WS_TRY_DONE(o.answer       ? ws__outside_open(spec, &o, &t.outside, &t.ev)
+                : o.recordings ? open_recordings(&t)
+                               : open_devices(&t));
     WS_TRY_DONE(open_store(&t));
     WS_TRY_DONE(
         make_spaces(&t,

@@ -38,6 +38,15 @@ int ws__search_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
 /* Can the files be written? */
 int ws__search_check(struct ws_spec *spec, const struct ws_tune_opts *opts);
 
+/* plan_outside.c: the caller answers. `o` lives as long as the evaluator. */
+struct ws__outside {
+    struct ws_spec *spec;
+    const struct ws_tune_opts *opts;
+    struct ws__identity id;
+};
+int ws__outside_open(struct ws_spec *spec, const struct ws_tune_opts *opts,
+                     struct ws__outside *o, struct ws__evaluator *out);
+
 /* plan_wave.c: the models of a pack, from the trials of a run; none if there
  * are too few. Everything lies in the arena. */
 int ws__plan_waves(struct ws_spec *spec, const struct ws__journal *j,
