@@ -155,7 +155,9 @@ static int add_sets(struct ws_spec *spec, const json_t *words,
 
         json_array_foreach((json_t *)words, i, w)
         {
-            int rc = add_set(spec, k, json_string_value(w), idea);
+            const char *word = json_string_value(w);
+            int rc =
+                word && strchr(word, '=') ? add_set(spec, k, word, idea) : 0;
 
             if (rc < 0)
                 return rc;

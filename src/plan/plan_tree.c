@@ -227,8 +227,10 @@ static void put_line(struct ws__buf *b, const json_t *j)
     ws__buf_puts(b, "\n");
 }
 
+/* left: as many lines as there are nodes, whatever a store says of parents. */
 static void put_children(struct ws__buf *b, const json_t *nodes,
-                         const char *place, const char *parent, int depth)
+                         const char *place, const char *parent, int depth,
+                         size_t *left)
 {
     size_t i;
     json_t *j;
@@ -237,10 +239,11 @@ static void put_children(struct ws__buf *b, const json_t *nodes,
         return;
     json_array_foreach((json_t *)nodes, i, j)
     {
-        if (!is_of(j, "place", place) || !is_of(j, "parent", parent))
+        if (!is_of(j, "place", place) || !is_of(j, "parent", parent) || !*left)
             continue;
+        --*left;
         put_line(b, j);
-        put_children(b, nodes, place, str(j, "id"), depth + 1);
+        put_children(b, nodes, place, str(j, "id"), depth + 1, left);
     }
 }
 
@@ -272,7 +275,8 @@ static void put_event(struct ws__buf *b, const json_t *e)
     if (json_is_string(json_object_get(e, "node")))
         ws__buf_printf(b, " %s", str(e, "node"));
     json_array_foreach(json_object_get(e, "words"), i, word)
-        ws__buf_printf(b, " %s", json_string_value(word));
+        ws__buf_printf(b, " %s",
+                       json_is_string(word) ? json_string_value(word) : "?");
     if (json_is_integer(after))
         ws__buf_printf(b, ", since question %lld",
                        (long long)json_integer_value(after));
@@ -295,8 +299,9 @@ static void put_events(struct ws__buf *b, const json_t *doc)
 
 int ws__tree_text(struct ws__buf *b, const json_t *doc)
 {
-    const json_t *places = json_object_get(doc, "places");
-    size_t i;
+    const json_t *places = json_object_get(doc, "places"),
+                 *nodes = json_object_get(doc, "nodes");
+    size_t i, left = json_array_size(nodes);
     json_t *p;
 
     ws__buf_printf(b, "  %-8s %-40s %-9s %5s %8s %8s %8s  %s\n", "node", "idea",
@@ -308,8 +313,7 @@ int ws__tree_text(struct ws__buf *b, const json_t *doc)
         if (json_is_string(json_object_get(p, "regime")))
             ws__buf_printf(b, " (%s)", str(p, "regime"));
         ws__buf_puts(b, "\n");
-        put_children(b, json_object_get(doc, "nodes"), str(p, "place"), "root",
-                     0);
+        put_children(b, nodes, str(p, "place"), "root", 0, &left);
         put_open(b, json_object_get(doc, "open"), str(p, "place"));
     }
     put_events(b, doc);

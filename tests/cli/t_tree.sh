@@ -79,6 +79,16 @@ expect "played from the log" 0 search "$tmp/c.db" 150
 check "it is the same tree, too" cmp "$tmp/steered" "$tmp/again"
 expect "the store is whole" 0 "$ws" trials "$tmp/b.db" --verify
 
+# What a store says is not taken on trust.
+sed '/steer/s/bn=64/bn64/' "$tmp/b.jsonl" >"$tmp/odd.jsonl"
+check "an export with an odd idea" test "$(diff "$tmp/b.jsonl" "$tmp/odd.jsonl" | grep -c '^>')" = 1
+expect "is imported" 0 "$ws" trials "$tmp/e.db" --import "$tmp/odd.jsonl"
+expect "and played without it" 0 search "$tmp/e.db" 150
+sed 's/\(what[^a-z]*\)pin/\1paint/' "$tmp/b.jsonl" >"$tmp/odd.jsonl"
+expect "one that decides nothing known" 0 "$ws" trials "$tmp/f.db" --import "$tmp/odd.jsonl"
+expect "is refused" 2 search "$tmp/f.db" 150
+check "and named" err_has "decision 1 of run 1 is none"
+
 # Others decide while it goes on.
 "$ws" search $m --recordings tests/data/h200/gemm.csv.gz --where pass=1 --budget 3000 --workloads tests/data/h200/gemm/workloads.jsonl --store "$tmp/d.db" >"$tmp/d.out" 2>"$tmp/d.err" &
 pid=$!
