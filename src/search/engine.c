@@ -271,6 +271,18 @@ static int ask_batch(struct ws__engine *e, size_t *n, bool *end)
     return 0;
 }
 
+/* Was something asked for that is on record and not told yet? */
+static bool is_owed(const struct ws__engine *e, size_t n)
+{
+    for (size_t i = 0; e->ops->tree && i < n; i++) {
+        const struct ws__answer *a = e->pending[i].ready;
+
+        if (a && a->recorded && !a->told)
+            return true;
+    }
+    return false;
+}
+
 /* Answers from the journal are nothing new to see. */
 static int watch(struct ws__engine *e)
 {
@@ -285,7 +297,8 @@ static int screen(struct ws__engine *e)
     bool end = false;
 
     e->stage = "search";
-    while (!(end && !n) && (!is_spent(e) || replays(e)) && idle < IDLE_MAX) {
+    while (!(end && !n) && idle < IDLE_MAX &&
+           (!is_spent(e) || replays(e) || is_owed(e, n))) {
         bool useful = false;
         size_t now = n;
         int rc = ws__check_stop(e->ctx);
