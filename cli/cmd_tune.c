@@ -104,7 +104,8 @@ static json_t *row_json(const struct ws_tune_row *r)
         cli_put(j, "oracle_ns", cli_real(r->oracle_ns));
         cli_put(j, "regret", r->config ? cli_real(r->regret) : json_null());
     }
-    cli_put(j, "regime", cli_text(r->regime));
+    if (r->regime)
+        cli_put(j, "regime", cli_text(r->regime));
     if (r->floor_ns > 0)
         cli_put(j, "floor_ns", cli_real(r->floor_ns));
     cli_put(j, "trial", json_integer((json_int_t)r->trial));

@@ -640,7 +640,8 @@ struct ws_tune_row {
     /* 1: the choice was proven on hidden shapes, on families of values, under
      * a sanitizer. */
     int shapes, values, sanitizer;
-    const char *regime; /* of the op's strategies.yaml; "all" without one */
+    const char *regime; /* of the op's strategies.yaml, if that was read; of a
+                           search else "all"; NULL: unknown */
     double floor_ns;    /* the ceilings allow no less; 0: unknown */
 };
 

@@ -475,9 +475,9 @@ static int fill_ideas(struct ws__arena *a, const struct ws__tree *tree,
 }
 
 /* What strategies.yaml and the device say of the workloads, and the tree. */
-static int fill_known(struct ws_spec *spec, struct ws__arena *a,
-                      const struct ws__tuned *t, struct ws_tune_row *row,
-                      struct ws_tune_result *r)
+static int fill_known(struct ws_spec *spec, const struct ws_tune_opts *opts,
+                      struct ws__arena *a, const struct ws__tuned *t,
+                      struct ws_tune_row *row, struct ws_tune_result *r)
 {
     struct ws__buf b;
     char *text;
@@ -489,7 +489,9 @@ static int fill_known(struct ws_spec *spec, struct ws__arena *a,
             c ? ws__catalogue_regime(c, &ws__plan_subject(spec).workload[w])
               : 0;
 
-        row[w].regime = c && at < c->nregime ? c->regime[at].name : "all";
+        row[w].regime = c && at < c->nregime ? c->regime[at].name
+                        : opts->search       ? "all"
+                                             : NULL;
         row[w].floor_ns = t->floor_ns ? t->floor_ns[w] : 0;
     }
     r->run = t->run->id;
@@ -543,7 +545,7 @@ int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
                       &res->r);
     WS_TRY_DONE(geomean(a, row, o->n, &res->r.geomean_speedup));
     WS_TRY_DONE(fill_ideas(a, &o->tree, &res->r));
-    WS_TRY_DONE(fill_known(spec, a, t, row, &res->r));
+    WS_TRY_DONE(fill_known(spec, opts, a, t, row, &res->r));
     if (opts->search)
         WS_TRY_DONE(ws__search_result(spec, opts, o, t, a, &res->r));
     res->r.device = ws__arena_strdup(a, t->id->device);
