@@ -81,7 +81,8 @@ struct cli_cmd {
 extern const struct cli_cmd cli_cmd_devices, cli_cmd_space, cli_cmd_check,
     cli_cmd_tune, cli_cmd_bench, cli_cmd_pick, cli_cmd_trials, cli_cmd_init,
     cli_cmd_compile, cli_cmd_model, cli_cmd_op, cli_cmd_profile, cli_cmd_roof,
-    cli_cmd_forge, cli_cmd_score, cli_cmd_compare;
+    cli_cmd_forge, cli_cmd_score, cli_cmd_compare, cli_cmd_search, cli_cmd_tree,
+    cli_cmd_ask, cli_cmd_tell;
 
 /*
  * Parses argv[1..]: options of `opts` (ends with name NULL) and the common
@@ -135,6 +136,13 @@ json_t *cli_axes_json(const struct wsrt_pack *p, const int64_t *axes);
 json_t *cli_params_json(const struct wsrt_pack *p, uint32_t variant);
 /* Prints the tables of a pack: format "header" or "json"; an exit code. */
 int cli_export(struct cli *c, const struct wsrt_pack *p, const char *format);
+/* Shows what a tune or a search found, and frees it: an exit code. pack: where
+ * one was asked for, or NULL. */
+int cli_tuned(struct cli *c, struct ws_tune_result *r, size_t nkernel,
+              const char *pack);
+/* The commands ask and tell. */
+int cli_outside(struct cli *c, const struct cli_cmd *which, bool tells,
+                int argc, char **argv);
 /* A terminal's width, or 0 if standard error is none. */
 int cli_columns(void);
 

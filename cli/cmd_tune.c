@@ -104,6 +104,10 @@ static json_t *row_json(const struct ws_tune_row *r)
         cli_put(j, "oracle_ns", cli_real(r->oracle_ns));
         cli_put(j, "regret", r->config ? cli_real(r->regret) : json_null());
     }
+    if (r->regime)
+        cli_put(j, "regime", cli_text(r->regime));
+    if (r->floor_ns > 0)
+        cli_put(j, "floor_ns", cli_real(r->floor_ns));
     cli_put(j, "trial", json_integer((json_int_t)r->trial));
     cli_put(j, "default_trial", json_integer((json_int_t)r->default_trial));
     return j;
@@ -184,6 +188,26 @@ static json_t *ideas_json(const struct ws_tune_result *r)
     return all;
 }
 
+static json_t *regimes_json(const struct ws_tune_result *r)
+{
+    json_t *all = json_array();
+
+    for (size_t i = 0; i < r->nregime; i++) {
+        const struct ws_tune_regime *x = &r->regime[i];
+        json_t *j = json_object();
+
+        cli_put(j, "regime", cli_text(x->name));
+        cli_put(j, "workloads", json_integer((json_int_t)x->workloads));
+        cli_put(j, "measured", json_integer((json_int_t)x->measured));
+        cli_put(j, "kernel", cli_text(x->kernel));
+        cli_put(j, "config", cli_text(x->config));
+        cli_put(j, "speedup", cli_real(x->speedup));
+        cli_put(j, "file", cli_text(x->file));
+        json_array_append_new(all, j);
+    }
+    return all;
+}
+
 static int print_json(struct cli *c, const struct ws_tune_result *r)
 {
     json_t *rows = json_array(), *j = json_object();
@@ -209,6 +233,12 @@ static int print_json(struct cli *c, const struct ws_tune_result *r)
     cli_put(j, "workloads", rows);
     if (r->nidea)
         cli_put(j, "ideas", ideas_json(r));
+    if (r->nregime)
+        cli_put(j, "regimes", regimes_json(r));
+    if (r->tree_json)
+        cli_put(j, "tree", json_loads(r->tree_json, 0, NULL));
+    if (r->written)
+        cli_put(j, "written", cli_text(r->written));
     return cli_json(c, j);
 }
 
@@ -457,6 +487,46 @@ static void print_ideas(const struct ws_tune_result *r)
     }
 }
 
+/* The best of each regime, and how far it is from the floor. */
+static void print_regimes(const struct ws_tune_result *r, size_t nkernel)
+{
+    puts("\nbest of each regime:");
+    for (size_t i = 0; i < r->nregime; i++) {
+        const struct ws_tune_regime *x = &r->regime[i];
+
+        printf("  %s: ", x->name);
+        if (!x->kernel) {
+            puts("nothing was right");
+            continue;
+        }
+        printf("%.2fx over the default, measured on %zu of %zu workloads\n",
+               x->speedup, x->measured, x->workloads);
+        printf("      %s%s%s\n", nkernel > 1 ? x->kernel : "",
+               nkernel > 1 ? ": " : "",
+               x->changes[0] ? x->changes : "the default");
+        if (x->file)
+            printf("      %s\n", x->file);
+    }
+}
+
+static void print_floors(const struct ws_tune_result *r)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < r->nrow; i++) {
+        const struct ws_tune_row *w = &r->row[i];
+
+        if (!(w->floor_ns > 0) || !w->config)
+            continue;
+        if (!any)
+            puts("\nover the floor (what the device's ceilings allow):");
+        any = true;
+        printf("  %s: default %.2fx, tuned %.2fx of %s\n", label(w),
+               w->default_ns / w->floor_ns, w->best_ns / w->floor_ns,
+               cli_time(w->floor_ns));
+    }
+}
+
 static void warn_few(void)
 {
     fputs(
@@ -490,6 +560,9 @@ static void print_table(const struct ws_tune_result *r, size_t nkernel,
     print_failures(r);
     if (r->nidea)
         print_ideas(r);
+    if (r->nregime)
+        print_regimes(r, nkernel);
+    print_floors(r);
     printf("\n");
     print_verdicts(r);
     if (r->unfit)
@@ -512,6 +585,8 @@ static void print_table(const struct ws_tune_result *r, size_t nkernel,
     print_proof(r);
     print_throughput(&r->throughput);
     printf("store: %s\n", r->store);
+    if (r->written)
+        printf("files: %s\n", r->written);
     if (r->pack)
         print_pack(r->pack);
     else if (pack && !r->pack_status)
@@ -542,8 +617,8 @@ static void explain_stop(struct cli *c, const struct ws_tune_result *r)
                         "again to continue\n");
 }
 
-static int finish(struct cli *c, struct ws_tune_result *r, size_t nkernel,
-                  const char *pack)
+int cli_tuned(struct cli *c, struct ws_tune_result *r, size_t nkernel,
+              const char *pack)
 {
     int rc = EXIT_DONE;
 
@@ -680,7 +755,8 @@ static int run(struct cli *c, int argc, char **argv)
     if (view.columns && view.last_ns)
         fputc('\n', stderr);
     rc = rc < 0 ? cli_error(c)
-                : finish(c, r, ws_spec_kernel_count(spec), o.pack);
+
+                : cli_tuned(c, r, ws_spec_kernel_count(spec), o.pack);
     ws_spec_free(spec);
     return rc;
 }

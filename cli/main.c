@@ -21,6 +21,7 @@ static const struct cli_cmd *const commands[] = {
     &cli_cmd_check,   &cli_cmd_tune,  &cli_cmd_bench,   &cli_cmd_pick,
     &cli_cmd_trials,  &cli_cmd_model, &cli_cmd_op,      &cli_cmd_profile,
     &cli_cmd_roof,    &cli_cmd_forge, &cli_cmd_score,   &cli_cmd_compare,
+    &cli_cmd_search,  &cli_cmd_tree,  &cli_cmd_ask,     &cli_cmd_tell,
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 

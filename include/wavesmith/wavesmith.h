@@ -557,6 +557,27 @@ struct ws_tune_progress {
     double time_ns;                              /* of it; 0 if none */
     double default_ns, best_ns, geomean_speedup; /* provisional */
     uint64_t elapsed_ns, left_ns;
+    double floor_ns;  /* the ceilings allow no less; 0: unknown */
+    const char *tree; /* of a strategy that has one, lines for people: what is
+                         tried on this workload and why, its best path, what is
+                         open; now and then, else NULL */
+};
+
+/* A question of a tune whose trials come from outside. Strings live during the
+ * call. */
+struct ws_question {
+    uint64_t number;
+    const char *workload, *workload_name, *kernel, *config;
+    const char *kernel_b, *config_b; /* to be measured in turn with the first,
+                                        the two sample by sample; NULL: alone */
+    const char *effort;              /* "default", "screen", "confirm" */
+};
+/* Must last until the function that filled it is called again. */
+struct ws_answer {
+    const char *verdict; /* a name of ws_verdict_name but "none", "filtered" */
+    const char *reason;  /* or NULL */
+    const double *sample_ns; /* if ok; of a pair as many as its other has */
+    size_t nsample;
 };
 
 struct ws_tune_opts {
@@ -587,6 +608,18 @@ struct ws_tune_opts {
                       and such trials mix with no others */
     int counters;  /* keep hardware counters of each candidate that is timed, a
                       set of one pass, where the device has some */
+    /* A search for the best kernels: how a kernel is made is in play whatever
+     * the strategy, and the best of each regime is told. `dir`: where kernel
+     * files, the tree and all attempts are written; NULL: nowhere. */
+    int search;
+    const char *dir;
+    /* Somebody else measures: `device` is what they call theirs (needed), and
+     * is opened by nobody; what needs one (`cache`, `pack`, `recordings`) must
+     * be NULL. `a` has two entries, the second of a pair; NULL: the question is
+     * only announced. 0; WS_ECANCEL: no answer yet, the tune ends with what is
+     * known. */
+    int (*answer)(void *user, const struct ws_question *q, struct ws_answer *a);
+    void *answer_user;
 };
 
 struct ws_tune_row {
@@ -607,6 +640,9 @@ struct ws_tune_row {
     /* 1: the choice was proven on hidden shapes, on families of values, under
      * a sanitizer. */
     int shapes, values, sanitizer;
+    const char *regime; /* of the op's strategies.yaml, if that was read; of a
+                           search else "all"; NULL: unknown */
+    double floor_ns;    /* the ceilings allow no less; 0: unknown */
 };
 
 /* Where the time went, since the devices were opened. Shares are of that time,
@@ -637,6 +673,17 @@ struct ws_tune_idea {
     double speedup; /* its best over the default; 0: nothing was right */
 };
 
+/* The best candidate of a regime: of the choices of its workloads the one that
+ * is the fastest on all of them, as far as was measured. */
+struct ws_tune_regime {
+    const char *name, *about;              /* about: or "" */
+    const char *kernel, *config, *changes; /* NULL: nothing was right */
+    size_t workloads, measured; /* of the regime; of them with this config */
+    double speedup;   /* geometric mean over the default; 1 where it was not
+                         measured */
+    const char *file; /* written, for tune and check; NULL: none was */
+};
+
 struct ws_tune_result {
     const struct ws_tune_row *row;
     size_t nrow;
@@ -662,6 +709,13 @@ struct ws_tune_result {
     int few_gates;                   /* 1: asked for, so nothing was proven */
     const struct ws_tune_idea *idea; /* parents before children, by place */
     size_t nidea;
+    /* Of a strategy with a tree: for people, and as JSON; NULL: it has none. */
+    const char *tree, *tree_json;
+    /* Of a search; those that have workloads. */
+    const struct ws_tune_regime *regime;
+    size_t nregime;
+    const char *written; /* the folder; NULL: none was asked for */
+    uint64_t run;        /* its number in the store */
 };
 
 WS_API int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
@@ -672,6 +726,45 @@ WS_API void ws_tune_result_free(struct ws_ctx *ctx, struct ws_tune_result *r);
 WS_API const char *ws_verdict_name(unsigned index);
 /* Name and description of strategy i; NULL past the last. */
 WS_API const char *ws_strategy_name(unsigned i, const char **about);
+
+/* ---- the tree of a search ------------------------------------------------ */
+
+struct ws_tree_opts {
+    size_t size;
+    const char *store; /* as in ws_trials_opts */
+    uint64_t run;      /* number; 0: the latest that has a tree */
+    const char *node;  /* read: how the belief in one came about: the beginning
+                          of its name, or "root"; NULL: the whole tree */
+};
+
+struct ws_tree {
+    uint64_t run;
+    const char *text, *json; /* for people, for programs */
+    void *priv;
+};
+
+/* What a search tells of its tree while it goes on and when it ended, with what
+ * people decided. WS_ENOENT: there is none. */
+WS_API int ws_tree_read(struct ws_ctx *ctx, const struct ws_tree_opts *opts,
+                        struct ws_tree **out);
+WS_API void ws_tree_free(struct ws_ctx *ctx, struct ws_tree *t);
+
+/* Decides something: `what` is "add" (to the node an idea: words are
+ * PARAM=VALUE,... each), "pin" (the node is tried first), "prune" (what has all
+ * its ideas is never tried again) or "note" (words for who looks; no node).
+ * It is added to the store and takes effect at the next question of a search
+ * that goes on, or when it is run again; from then on it always takes effect
+ * there. expected: of an idea, the factor, 0: 1.2. *number: of the decision.
+ * WS_EINVAL: no such node, parameter or value. */
+struct ws_tree_change {
+    size_t size;
+    const char *what, *node;
+    const char *const *word;
+    size_t nword;
+    double expected;
+};
+WS_API int ws_tree_steer(struct ws_ctx *ctx, const struct ws_tree_opts *opts,
+                         const struct ws_tree_change *change, uint64_t *number);
 
 /* ---- bench: interleaved comparison --------------------------------------- */
 

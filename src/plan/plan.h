@@ -56,6 +56,10 @@ int ws__plan_first_workload(struct ws_spec *spec, const struct ws__candidate *c,
 /* The compute capability of an NVIDIA device; false: it is none. */
 bool ws__plan_capability(const struct ws__device_info *d, int *major,
                          int *minor);
+/* What names the op from a kernel file in `dir` (NULL: nowhere yet): a shipped
+ * one by its name, another by its path from there, if one lies near the other.
+ * *out is in the spec's arena. */
+int ws__plan_op_path(struct ws_spec *spec, const char *dir, const char **out);
 /* The gates that a trial passed, as the public header has them. */
 void ws__gates_public(const struct ws__trial *t, struct ws_gate out[WS_GATES]);
 

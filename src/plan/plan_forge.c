@@ -185,13 +185,6 @@ static int open_compiler(struct forging *s)
                                  s->o.trust_python != 0, &s->shop->ready);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /* What cannot be written is better known before hours of work; and the source
  * that is begun with stays. */
 static int check_out(struct forging *s)
@@ -203,7 +196,7 @@ static int check_out(struct forging *s)
     if (!s->o.out)
         return 0;
     WS_TRY(ws__fs_mkdirs(s->ctx, s->o.out));
-    out = ws__path_join(s->ctx, s->o.out, base_name(k->source_file));
+    out = ws__path_join(s->ctx, s->o.out, ws__path_base(k->source_file));
     if (!out)
         return WS_ENOMEM;
     same = ws__fs_same(out, k->source_file);
@@ -417,65 +410,6 @@ static int put_rows(struct forging *s, struct ws_forge_result *r)
     return 0;
 }
 
-/* Do two absolute paths have more in common than the root? */
-static bool share_folder(const char *a, const char *b)
-{
-    size_t n = strcspn(a + 1, "/") + 1;
-
-    return a[n] == '/' && b[n] == '/' && !strncmp(a, b, n);
-}
-
-/* The name of a shipped op, by its folder; or NULL. */
-static int shipped_op(struct forging *s, const char *file, const char **out)
-{
-    char *share, *ops = NULL, *real = NULL;
-    int rc;
-
-    *out = NULL;
-    WS_TRY(ws__share_dir(s->ctx, &share));
-    ops = ws__path_join(s->ctx, share, "ops");
-    rc = !ops                  ? WS_ENOMEM
-         : !ws__fs_is_dir(ops) ? 0
-                               : ws__path_inside(s->ctx, ops, ops, &real);
-    if (real) {
-        size_t n = strlen(real);
-        const char *name = file + n + 1, *end = strchr(name, '/');
-
-        if (!strncmp(file, real, n) && file[n] == '/' && end &&
-            !strchr(end + 1, '/') &&
-            !(*out = ws__arena_strndup(&s->spec->arena, name,
-                                       (size_t)(end - name))))
-            rc = WS_ENOMEM;
-    }
-    ws__free(s->ctx, share);
-    ws__free(s->ctx, ops);
-    ws__free(s->ctx, real);
-    return rc < 0 ? rc : 0;
-}
-
-/* What names the op from the kernel file: a shipped one by its name, another by
- * its path from the folder that is written, if one lies near the other. *out is
- * in the spec's arena. */
-static int op_path(struct forging *s, const char **out)
-{
-    const struct ws__op *op = s->spec->s->op;
-    char *real, *out_dir = NULL, *near = NULL;
-    int rc;
-
-    WS_TRY(ws__path_inside(s->ctx, op->dir, op->file, &real));
-    rc = shipped_op(s, real, out);
-    if (rc >= 0 && !*out && s->o.out)
-        rc = ws__path_inside(s->ctx, s->o.out, s->o.out, &out_dir);
-    if (rc >= 0 && out_dir && share_folder(real, out_dir))
-        rc = ws__path_relative(s->ctx, out_dir, real, &near);
-    if (rc >= 0 && !*out)
-        rc = (*out = keep(s, near ? near : real)) ? 0 : WS_ENOMEM;
-    ws__free(s->ctx, near);
-    ws__free(s->ctx, out_dir);
-    ws__free(s->ctx, real);
-    return rc;
-}
-
 static int put_texts(struct forging *s, struct ws_forge_result *r)
 {
     struct ws__spec *p = s->spec->s;
@@ -490,12 +424,12 @@ static int put_texts(struct forging *s, struct ws_forge_result *r)
     r->source = keep(s, after);
     if (!r->source)
         return WS_ENOMEM;
-    WS_TRY(op_path(s, &op));
+    WS_TRY(ws__plan_op_path(s->spec, s->o.out, &op));
     WS_TRY(ws__spec_kernel_file(p, k, op, &s->outcome.best.config, &text));
     WS_TRY(keep_taken(s, text, &r->kernel_file));
-    WS_TRY(ws__plan_diff(s->ctx,
-                         base_name(p->kernel[s->f.original.kernel].source_file),
-                         before, after, &text));
+    WS_TRY(ws__plan_diff(
+        s->ctx, ws__path_base(p->kernel[s->f.original.kernel].source_file),
+        before, after, &text));
     return keep_taken(s, text, &r->patch);
 }
 
@@ -649,7 +583,7 @@ static int write_all(struct forging *s, struct ws_forge_result *r)
     rc = write_one(s, "moves.txt", moves);
     ws__free(s->ctx, moves);
     if (rc >= 0 && r->source) {
-        rc = write_one(s, base_name(k->source_file), r->source);
+        rc = write_one(s, ws__path_base(k->source_file), r->source);
         /* One name, so that nothing older stays beside the new source. */
         snprintf(name, sizeof(name), "%.250s_forged.yaml", s->shop->name);
         if (rc >= 0)

@@ -474,6 +474,40 @@ static int fill_ideas(struct ws__arena *a, const struct ws__tree *tree,
     return 0;
 }
 
+/* What strategies.yaml and the device say of the workloads, and the tree. */
+static int fill_known(struct ws_spec *spec, const struct ws_tune_opts *opts,
+                      struct ws__arena *a, const struct ws__tuned *t,
+                      struct ws_tune_row *row, struct ws_tune_result *r)
+{
+    struct ws__buf b;
+    char *text;
+    int rc;
+
+    for (size_t w = 0; w < r->nrow; w++) {
+        const struct ws__catalogue *c = t->catalogue;
+        size_t at =
+            c ? ws__catalogue_regime(c, &ws__plan_subject(spec).workload[w])
+              : 0;
+
+        row[w].regime = c && at < c->nregime ? c->regime[at].name
+                        : opts->search       ? "all"
+                                             : NULL;
+        row[w].floor_ns = t->floor_ns ? t->floor_ns[w] : 0;
+    }
+    r->run = t->run->id;
+    if (!t->tree)
+        return 0;
+    WS_TRY(ws__tree_dump(spec->ctx, t->tree, &text));
+    r->tree_json = ws__arena_strdup(a, text);
+    ws__free(spec->ctx, text);
+    ws__buf_init(&b, spec->ctx, 16 << 20);
+    rc = ws__tree_text(&b, t->tree);
+    if (rc >= 0)
+        r->tree = keep(a, &b);
+    ws__buf_free(&b);
+    return rc < 0 ? rc : r->tree && r->tree_json ? 0 : WS_ENOMEM;
+}
+
 int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
                     const struct ws__outcome *o, const struct ws__tuned *t,
                     struct ws_tune_result **out)
@@ -511,6 +545,9 @@ int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
                       &res->r);
     WS_TRY_DONE(geomean(a, row, o->n, &res->r.geomean_speedup));
     WS_TRY_DONE(fill_ideas(a, &o->tree, &res->r));
+    WS_TRY_DONE(fill_known(spec, opts, a, t, row, &res->r));
+    if (opts->search)
+        WS_TRY_DONE(ws__search_result(spec, opts, o, t, a, &res->r));
     res->r.device = ws__arena_strdup(a, t->id->device);
     res->r.store = ws__arena_strdup(a, store);
     if (opts->pack && has_best(o)) {

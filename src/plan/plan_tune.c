@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "plan/plan_recordings.h"
+#include "plan/plan_roof.h"
 #include "plan/plan_tune.h"
 
 #include <stddef.h>
@@ -24,6 +25,7 @@
  * while it works, since the first of a batch waits for its own. */
 #define PARALLEL 4u
 #define PARALLEL_BESIDE 8u
+#define TREE_EVERY_NS 1000000000u /* how old the tree in the store may be */
 
 struct tune {
     struct ws_ctx *ctx;
@@ -31,6 +33,7 @@ struct tune {
     const struct ws_tune_opts *o;
     struct ws__fleet *fleet; /* or */
     struct ws__recordings *rec;
+    struct ws__outside outside;
     struct ws__measure *m;            /* of the fleet's first device; or NULL */
     struct ws__results_report report; /* of the recordings */
     struct ws__evaluator ev;
@@ -40,6 +43,12 @@ struct tune {
     size_t nspace;
     struct ws__outcome outcome;
     struct ws__run run;
+    const struct ws__catalogue *catalogue; /* NULL: none */
+    json_t *tree;                          /* the latest, or NULL */
+    uint64_t tree_ns;                      /* when that was made */
+    struct ws__steering steering;
+    bool tree_new;       /* nobody was told of it yet */
+    double *floor_ns;    /* a workload; NULL: unknown */
     uint64_t unfit;      /* candidates that the resource filter removed */
     char unfit_why[256]; /* the first of them */
 };
@@ -89,6 +98,59 @@ static int fits(void *user, const struct ws__candidate *c, uint32_t workload)
     return rc;
 }
 
+/* --- the tree ------------------------------------------------------------- */
+
+/* The tree is in the store for who looks, and at hand. */
+static int keep_tree(struct tune *t, const struct ws__tree *tree,
+                     uint64_t asked)
+{
+    struct ws__journal j = ws__store_journal(t->store);
+    char *text;
+    int rc;
+
+    json_decref(t->tree);
+    WS_TRY(ws__tree_doc(t->spec, t->catalogue, tree, asked, &t->tree));
+    t->tree_ns = ws__now_ns();
+    t->tree_new = true;
+    WS_TRY(ws__tree_dump(t->ctx, t->tree, &text));
+    rc = j.ops->put(j.self, &t->run, WS__TREE_VALUE, text);
+    ws__free(t->ctx, text);
+    return rc;
+}
+
+static int watch(void *user, const struct ws__strategy_ops *ops, void *state,
+                 uint64_t asked)
+{
+    struct tune *t = user;
+    struct ws__tree tree = {.n = 0};
+    int rc;
+
+    if (t->tree && ws__now_ns() - t->tree_ns < TREE_EVERY_NS)
+        return 0;
+    ws__arena_init(&tree.arena, t->ctx);
+    rc = ops->tree(state, &tree);
+    if (rc >= 0)
+        rc = keep_tree(t, &tree, asked);
+    ws__arena_free(&tree.arena);
+    return rc < 0 ? rc : 0;
+}
+
+static int steer(void *user, uint64_t asked, bool live, struct ws__steer *out)
+{
+    return ws__steering_next(&((struct tune *)user)->steering, asked, live,
+                             out);
+}
+
+static void print_brief(struct tune *t, uint32_t workload, struct ws__buf *b)
+{
+    if (!t->tree || !t->tree_new)
+        return;
+    ws__tree_brief(b, t->tree, t->about.workload[workload].name);
+    t->tree_new = !b->len;
+}
+
+/* --- the search ----------------------------------------------------------- */
+
 static void on_progress(void *user, const struct ws__progress *p)
 {
     struct tune *t = user;
@@ -107,10 +169,14 @@ static void on_progress(void *user, const struct ws__progress *p)
         .elapsed_ns = p->elapsed_ns,
         .left_ns = p->left_ns,
     };
-    struct ws__buf work, config;
+    struct ws__buf work, config, tree;
 
     ws__buf_init(&work, t->ctx, 4096);
     ws__buf_init(&config, t->ctx, 4096);
+    ws__buf_init(&tree, t->ctx, 1 << 16);
+    print_brief(t, p->workload, &tree);
+    o.tree = tree.data;
+    o.floor_ns = t->floor_ns ? t->floor_ns[p->workload] : 0;
     if (p->trial) {
         double score = ws__trial_score(t->ctx, p->trial);
 
@@ -126,6 +192,7 @@ static void on_progress(void *user, const struct ws__progress *p)
     t->o->progress(t->o->user, &o);
     ws__buf_free(&work);
     ws__buf_free(&config);
+    ws__buf_free(&tree);
 }
 
 /* Axes, and what is known of the device: of recordings that is nothing. */
@@ -251,13 +318,14 @@ static int budget_of(struct tune *t, uint64_t *trials)
     return 0;
 }
 
-/* A strategy that reads the op's catalogue asks otherwise if that changes: it
- * is another run then. */
-static void name_strategy(struct tune *t, const char *strategy,
-                          const struct ws__catalogue *c)
+/* A strategy that reads the op's catalogue asks otherwise if that changes, and
+ * another one if it may change how kernels are made: it is another run then. */
+static void name_strategy(struct tune *t, const struct ws__strategy_ops *ops)
 {
     struct ws__run *run = &t->run;
-    int n = snprintf(run->strategy, sizeof(run->strategy), "%s", strategy);
+    const struct ws__catalogue *c = ops->reads_catalogue ? t->catalogue : NULL;
+    int n = snprintf(run->strategy, sizeof(run->strategy), "%s%s", ops->name,
+                     t->o->search && !ops->reads_catalogue ? ":whole" : "");
 
     if (c && n > 0 && (size_t)n + 10 < sizeof(run->strategy))
         snprintf(run->strategy + n, sizeof(run->strategy) - (size_t)n, ":%08x",
@@ -267,7 +335,6 @@ static void name_strategy(struct tune *t, const char *strategy,
 static int search(struct tune *t, const char *strategy)
 {
     struct ws__spec *s = t->spec->s;
-    const struct ws__catalogue *catalogue = NULL;
     struct ws__journal j = ws__store_journal(t->store);
     uint64_t trials;
     int rc = budget_of(t, &trials);
@@ -282,7 +349,9 @@ static int search(struct tune *t, const char *strategy)
         .seed = t->o->seed,
         .budget = trials,
         .device = t->ev.ops->identity(t->ev.self),
-        .fits = t->m ? fits : is_recorded,
+        .fits = t->m     ? fits
+                : t->rec ? is_recorded
+                         : NULL,
         .fits_user = t,
     };
     /* A fleet has questions enough. */
@@ -297,24 +366,28 @@ static int search(struct tune *t, const char *strategy)
         .parallel = t->o->parallel ? t->o->parallel : parallel(t),
         .ahead = ahead,
         .progress = t->o->progress ? on_progress : NULL,
+        .watch = watch,
+        .steer = steer,
         .user = t,
     };
 
-    if (!rc && ops && ops->reads_catalogue)
-        rc = ws__spec_catalogue(s, NULL, &catalogue);
     if (rc)
         return rc;
-    p.catalogue = catalogue;
+    p.catalogue = ops->reads_catalogue ? t->catalogue : NULL;
     snprintf(t->run.name, sizeof(t->run.name), "%s", s->path);
-    name_strategy(t, strategy, catalogue);
+    name_strategy(t, ops);
     t->run.spec = s->hash;
     t->run.seed = t->o->seed;
-    return ws__engine_run(&p, &t->ev, &j, &t->run, &eo, &t->outcome);
+    t->steering = (struct ws__steering){t->spec, j, &t->run, 0};
+    WS_TRY(ws__engine_run(&p, &t->ev, &j, &t->run, &eo, &t->outcome));
+    return ops->tree ? keep_tree(t, &t->outcome.tree, t->outcome.asked) : 0;
 }
 
 static void tune_end(struct tune *t)
 {
     ws__outcome_clear(t->ctx, &t->outcome);
+    json_decref(t->tree);
+    ws__free(t->ctx, t->floor_ns);
     for (size_t i = 0; i < t->nspace; i++)
         ws__space_free(t->space ? t->space[i] : NULL);
     ws__free(t->ctx, t->space);
@@ -455,15 +528,45 @@ static int make_result(struct tune *t, struct ws_tune_result **out)
                                                  .m = t->m,
                                                  .journal = ws__store_journal(
                                                      t->store),
-                                                 .run = &t->run},
+                                                 .run = &t->run,
+                                                 .catalogue = t->catalogue,
+                                                 .tree = t->tree,
+                                                 .floor_ns = t->floor_ns},
                              out);
     ws__free(t->ctx, oracle);
     return rc;
 }
 
+/* What no kernel undercuts. Of an op that picks rows it depends on the inputs,
+ * and is left to 'wavesmith profile'. */
+static int find_floors(struct tune *t)
+{
+    const struct ws__op *op = t->spec->s->op;
+    struct ws__roof roof;
+    char why[512];
+
+    WS_TRY(ws__plan_roof(t->ctx, &ws__measure_device(t->m)->id, &roof, why));
+    t->floor_ns = ws__alloc(t->ctx, t->about.nworkload, sizeof(double));
+    if (!t->floor_ns)
+        return WS_ENOMEM;
+    for (size_t w = 0; w < t->about.nworkload && !ws__op_picks_rows(op); w++) {
+        enum ws__cache_mode cache = WS__CACHE_DEFAULT;
+        struct ws__instance in;
+        struct ws__floor floor;
+
+        WS_TRY(ws__plan_cache_mode(t->ctx, t->o->cache, &cache));
+        WS_TRY(ws__instance_make(t->ctx, op, &t->about.workload[w], &in));
+        ws__floor_make(&in, in.bytes, &roof,
+                       cache == WS__CACHE_DEFAULT ? op->cache : cache, 1,
+                       &floor);
+        t->floor_ns[w] = floor.ns;
+    }
+    return 0;
+}
+
 static int check_start(struct tune *t, const char *strategy)
 {
-    if (!t->o->recordings) {
+    if (!t->o->recordings && !t->o->answer) {
         if (t->o->where || t->o->time_column) {
             ws__fail(t->ctx, WS_EINVAL,
                      "rows and columns can be chosen in recordings only");
@@ -476,6 +579,8 @@ static int check_start(struct tune *t, const char *strategy)
         ws__fail(t->ctx, WS_EINVAL, "unknown strategy '%s'", strategy);
         return ws__hint(t->ctx, "'wavesmith tune --help' lists them");
     }
+    if (t->o->search)
+        WS_TRY(ws__search_check(t->spec, t->o));
     return check_pack(t);
 }
 
@@ -508,9 +613,17 @@ int ws_tune(struct ws_spec *spec, const struct ws_tune_opts *opts,
         return ws__fail(t.ctx, WS_EINVAL, "%zu devices without their names",
                         o.ndevice);
     WS_TRY(check_start(&t, strategy));
-    WS_TRY_DONE(o.recordings ? open_recordings(&t) : open_devices(&t));
+    WS_TRY_DONE(o.answer       ? ws__outside_open(spec, &o, &t.outside, &t.ev)
+                : o.recordings ? open_recordings(&t)
+                               : open_devices(&t));
     WS_TRY_DONE(open_store(&t));
-    WS_TRY_DONE(make_spaces(&t, ws__strategy_find(strategy)->reads_catalogue));
+    WS_TRY_DONE(
+        make_spaces(&t,
+                    o.search || ws__strategy_find(strategy)->reads_catalogue));
+    if (o.search || ws__strategy_find(strategy)->reads_catalogue)
+        WS_TRY_DONE(ws__spec_catalogue(spec->s, NULL, &t.catalogue));
+    if (o.search && t.m)
+        WS_TRY_DONE(find_floors(&t));
     WS_TRY_DONE(search(&t, strategy));
     why = t.ctx->err;
     ws__plan_throughput(&t.ev, &spent);

@@ -4,8 +4,7 @@
 
 #include "measure/fleet.h"
 #include "pack/pack.h"
-#include "plan/plan.h"
-#include "search/search.h"
+#include "plan/plan_tree.h"
 #include "store/store.h"
 
 /* Of a tune on recordings. */
@@ -21,12 +20,32 @@ struct ws__tuned {
     struct ws__measure *m;          /* builds the pack's binaries, or NULL */
     struct ws__journal journal;
     const struct ws__run *run;
+    const struct ws__catalogue *catalogue; /* NULL: the op has none */
+    const json_t *tree;                    /* NULL: there is none */
+    const double *floor_ns;                /* a workload; 0: unknown */
 };
 
 /* Rows, and the pack if opts->pack names one and anything is right. */
 int ws__tune_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
                     const struct ws__outcome *o, const struct ws__tuned *t,
                     struct ws_tune_result **out);
+
+/* plan_search.c: the best of each regime into the result, and with opts->dir
+ * the files. Rows and tree are there already. */
+int ws__search_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
+                      const struct ws__outcome *o, const struct ws__tuned *t,
+                      struct ws__arena *a, struct ws_tune_result *r);
+/* Can the files be written? */
+int ws__search_check(struct ws_spec *spec, const struct ws_tune_opts *opts);
+
+/* plan_outside.c: the caller answers. `o` lives as long as the evaluator. */
+struct ws__outside {
+    struct ws_spec *spec;
+    const struct ws_tune_opts *opts;
+    struct ws__identity id;
+};
+int ws__outside_open(struct ws_spec *spec, const struct ws_tune_opts *opts,
+                     struct ws__outside *o, struct ws__evaluator *out);
 
 /* plan_wave.c: the models of a pack, from the trials of a run; none if there
  * are too few. Everything lies in the arena. */

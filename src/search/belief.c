@@ -88,6 +88,12 @@ void ws__belief_view(const struct ws__belief *b, const struct ws__subject *s,
     *sd = sqrt(fmax(var, 0));
 }
 
+void ws__belief_prior(const struct ws__subject *s, double *mean, double *sd)
+{
+    *mean = s->mean;
+    *sd = sqrt(covariance(s, s));
+}
+
 /* Appends attempt i to the factor, and to L^-1 (value - mean). */
 static void append(struct ws__belief *b, size_t i)
 {

@@ -38,6 +38,8 @@ int ws__belief_open(struct ws__belief *b, struct ws_ctx *ctx);
 void ws__belief_close(struct ws__belief *b);
 void ws__belief_view(const struct ws__belief *b, const struct ws__subject *s,
                      double *mean, double *sd);
+/* The same before anything was tried. */
+void ws__belief_prior(const struct ws__subject *s, double *mean, double *sd);
 /* An attempt had this effect, known to that standard deviation. */
 void ws__belief_learn(struct ws__belief *b, const struct ws__subject *s,
                       double value, double noise);

@@ -9,7 +9,8 @@
  * more. If a budget cuts a batch short, the questions asked are a prefix of
  * the whole batch, so a larger budget continues where the smaller one ended.
  *
- * Budget: only screening questions that some run really answered count.
+ * Budget: only screening questions that some run really answered count. What is
+ * on record is told to a strategy with a tree even if none is left.
  * Repeats and filtered candidates are free; a strategy that asks nothing else
  * for very long is taken to be at its end.
  */
@@ -189,15 +190,65 @@ static size_t count_fresh(const struct ws__engine *e, size_t n)
     return fresh;
 }
 
+/* What was recorded costs nothing. A strategy that has a tree is told all of
+ * it, also where the budget is spent, so that it can tell what it knows; for
+ * others that would only take time. */
+static bool replays(const struct ws__engine *e)
+{
+    return e->ops->tree && e->left;
+}
+
+static bool is_spent(const struct ws__engine *e)
+{
+    return !affordable(e, 0) || out_of_time(e);
+}
+
+/* The answers on record end here: the last question of the batch would have to
+ * be evaluated, and there is no budget for it. */
+static bool is_beyond(const struct ws__engine *e, size_t n)
+{
+    const struct ws__pending *p = &e->pending[n - 1];
+
+    return p->fresh && p->evaluate &&
+           (!affordable(e, count_fresh(e, n - 1)) || out_of_time(e));
+}
+
+/* What people decided takes effect between two questions, the same two whenever
+ * the run is played again. */
+static int steer(struct ws__engine *e)
+{
+    const bool live = !e->left || e->live;
+    struct ws__steer s;
+    int rc = 0;
+
+    if (!e->opts->steer || !e->ops->steer)
+        return 0;
+    while (rc >= 0 &&
+           (rc = e->opts->steer(e->opts->user, e->asked, live, &s)) > 0) {
+        rc = e->ops->steer(e->state, &s);
+        if (!rc)
+            ws__log(e->ctx, WS_LOG_WARN,
+                    "the search has no node %08x: what was decided of it has "
+                    "no effect",
+                    (unsigned)s.node);
+    }
+    return rc;
+}
+
 /* Asks for a batch behind the *n questions that are there, and counts it in;
  * *end if the strategy has no more. */
 static int ask_batch(struct ws__engine *e, size_t *n, bool *end)
 {
     size_t want = *n + (e->opts->parallel ? e->opts->parallel : 1);
 
-    while (!*end && *n < want && affordable(e, count_fresh(e, *n))) {
+    while (!*end && *n < want &&
+           (affordable(e, count_fresh(e, *n)) || replays(e))) {
+        const bool recorded = replays(e);
         struct ws__question q = {.effort = WS__SCREEN};
-        int rc = e->ops->ask(e->state, &q.a, &q.workload);
+        int rc = steer(e);
+
+        WS_TRY(rc);
+        rc = e->ops->ask(e->state, &q.a, &q.workload);
 
         if (rc == WS_EDONE) {
             *end = true;
@@ -212,13 +263,32 @@ static int ask_batch(struct ws__engine *e, size_t *n, bool *end)
         e->asked++;
         WS_TRY(check_question(e, &q));
         WS_TRY(ws__pending_make(e, &q, e->pending, (*n)++));
+        if (recorded && is_beyond(e, *n)) {
+            *end = true;
+            ws__pending_clear(e, &e->pending[--*n], 1);
+        }
     }
     return 0;
 }
 
-static bool is_spent(const struct ws__engine *e)
+/* Was something asked for that is on record and not told yet? */
+static bool is_owed(const struct ws__engine *e, size_t n)
 {
-    return !affordable(e, 0) || out_of_time(e);
+    for (size_t i = 0; e->ops->tree && i < n; i++) {
+        const struct ws__answer *a = e->pending[i].ready;
+
+        if (a && a->recorded && !a->told)
+            return true;
+    }
+    return false;
+}
+
+/* Answers from the journal are nothing new to see. */
+static int watch(struct ws__engine *e)
+{
+    if (!e->opts->watch || !e->ops->tree || e->left)
+        return 0;
+    return e->opts->watch(e->opts->user, e->ops, e->state, e->asked);
 }
 
 static int screen(struct ws__engine *e)
@@ -227,7 +297,8 @@ static int screen(struct ws__engine *e)
     bool end = false;
 
     e->stage = "search";
-    while (!(end && !n) && !is_spent(e) && idle < IDLE_MAX) {
+    while (!(end && !n) && idle < IDLE_MAX &&
+           (!is_spent(e) || replays(e) || is_owed(e, n))) {
         bool useful = false;
         size_t now = n;
         int rc = ws__check_stop(e->ctx);
@@ -243,6 +314,11 @@ static int screen(struct ws__engine *e)
             return rc;
         }
         WS_TRY(run_batch(e, now, n - now, &useful));
+        rc = watch(e);
+        if (rc < 0) {
+            ws__pending_clear(e, e->pending, n - now);
+            return rc;
+        }
         idle = useful ? 0 : idle + now;
         n -= now;
     }

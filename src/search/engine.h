@@ -19,6 +19,7 @@ struct ws__answer {
     bool reused;   /* made by another run */
     bool untold;   /* not of the space: no matter of the strategy's */
     bool missed;   /* not among recordings: told as filtered, kept nowhere */
+    bool again;    /* recorded, and asked for in this process, too */
     size_t n;
     struct ws__trial t[2]; /* [1]: of a pair */
 };
@@ -58,6 +59,8 @@ struct ws__engine {
     uint64_t next_id;
     uint64_t started_ns, before_ns; /* before: spent by earlier processes */
     uint64_t asked, done, ok, failed, filtered, missed, reused;
+    uint64_t left; /* recorded while screening, not asked for again yet */
+    bool live;     /* something was evaluated while screening */
     uint64_t pairs, pairs_planned; /* of the stage "confirm" */
     const char *stage;
 };

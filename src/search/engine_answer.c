@@ -201,6 +201,10 @@ int ws__pending_make(struct ws__engine *e, const struct ws__question *q,
     p->ready = ws__engine_find(e, p->key);
     if (p->ready) {
         p->q.id = p->ready->q.id;
+        if (p->ready->recorded && q->effort == WS__SCREEN && !p->ready->again) {
+            p->ready->again = true;
+            e->left -= e->left > 0;
+        }
         return 0;
     }
     for (size_t i = 0; i < n; i++) {
@@ -326,8 +330,10 @@ static int answer_one(struct ws__engine *e, struct ws__pending *p)
             p->ready = ws__engine_find(e, p->key);
         return p->ready ? 0 : ws__fail(e->ctx, WS_EBUG, "an answer was lost");
     }
-    if (p->evaluate)
+    if (p->evaluate) {
+        e->live = e->live || p->q.effort == WS__SCREEN;
         WS_TRY(answer_new(e, p));
+    }
     WS_TRY(keep(e, p));
     ws__engine_progress(e, p->ready);
     return 0;

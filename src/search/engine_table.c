@@ -199,6 +199,11 @@ static int check_stored(struct ws__engine *e, const struct ws__question *q,
     return 0;
 }
 
+static bool is_screened(const struct ws__question *q)
+{
+    return q->effort == WS__SCREEN && !q->pair;
+}
+
 static int load_one(void *user, const struct ws__question *q,
                     const struct ws__trial *t, size_t n)
 {
@@ -213,6 +218,7 @@ static int load_one(void *user, const struct ws__question *q,
     if (!a)
         return WS_ENOMEM;
     a->recorded = true;
+    e->left += is_screened(q);
     for (size_t i = 0; i < n; i++) {
         if (ws__trial_copy(e->ctx, &t[i], &a->t[i]) < 0) {
             ws__answer_free(e->ctx, a);

@@ -55,6 +55,9 @@ struct ws__strategy_ops {
     /* Which ideas were tried and what came of them, into a zeroed tree whose
      * arena is open; NULL: it has none. */
     int (*tree)(void *state, struct ws__tree *out);
+    /* People decide: 1, or 0 if it knows no such node; before a question is
+     * asked. NULL: nobody can. */
+    int (*steer)(void *state, const struct ws__steer *s);
 };
 extern const struct ws__strategy_ops *const ws__strategy_table[];
 const struct ws__strategy_ops *ws__strategy_find(const char *name);
@@ -91,6 +94,15 @@ struct ws__engine_opts {
     bool prove;         /* what is chosen without a pair is proven alone */
     bool sanitize;      /* ask for the sanitizer's gate on what is chosen */
     void (*progress)(void *user, const struct ws__progress *p);
+    /* Optional, for strategies with a tree: called after each batch while
+     * screening, with the questions asked so far. May ask it for its tree. */
+    int (*watch)(void *user, const struct ws__strategy_ops *ops, void *state,
+                 uint64_t asked);
+    /* Optional, for strategies that can be steered: asked before each question
+     * of a strategy, until it says 0. 1: *out takes effect now, after `asked`
+     * questions. live: what is asked next was asked by no earlier process, so
+     * that something new may take effect. */
+    int (*steer)(void *user, uint64_t asked, bool live, struct ws__steer *out);
     void *user;
 };
 

@@ -438,6 +438,36 @@ static int journal_put(void *self, const struct ws__run *run, const char *key,
                             "write to");
 }
 
+static int append_value(struct ws__store *s, uint64_t run, const char *prefix,
+                        const char *value, uint64_t *number)
+{
+    char key[96];
+    sqlite3_stmt *q;
+    int rc;
+
+    snprintf(key, sizeof(key), "%.40s.[0-9][0-9][0-9][0-9][0-9][0-9]", prefix);
+    WS_TRY(ws__store_prepare(
+        s, "SELECT count(*) FROM value WHERE run = ? AND key GLOB ?", &q));
+    sqlite3_bind_int64(q, 1, (int64_t)run);
+    sqlite3_bind_text(q, 2, key, -1, SQLITE_STATIC);
+    rc = ws__store_step(s, q, "append to");
+    *number = rc > 0 ? (uint64_t)sqlite3_column_int64(q, 0) + 1 : 0;
+    sqlite3_finalize(q);
+    WS_TRY(rc);
+    snprintf(key, sizeof(key), "%.40s.%06llu", prefix,
+             (unsigned long long)*number);
+    return ws__store_put_value(s, run, key, value);
+}
+
+int ws__store_append_value(struct ws__store *s, uint64_t run,
+                           const char *prefix, const char *value,
+                           uint64_t *number)
+{
+    WS_TRY(ws__store_begin(s, "append to"));
+    return ws__store_finish(s, append_value(s, run, prefix, value, number),
+                            "append to");
+}
+
 static const struct ws__journal_ops journal_ops = {
     .abi = 1,
     .name = "store",

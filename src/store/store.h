@@ -53,6 +53,10 @@ struct ws__store_row {
     struct ws__identity identity;
 };
 
+/* The key of a value that is made anew from a run's answers while it goes on:
+ * it is for people who look, and is not exported. */
+#define WS__STORE_VIEW "tree"
+
 struct ws__store_range {
     uint64_t from, to; /* numbers of trials; 0: open */
     uint64_t run;      /* 0: all */
@@ -83,6 +87,12 @@ int ws__store_values(struct ws__store *s,
                                uint64_t begun_ns, const char *key,
                                const char *value),
                      void *user);
+
+/* Adds a value that is never changed: of the key "PREFIX.000001", the next
+ * number of the run. Any process may, also while another one measures. */
+int ws__store_append_value(struct ws__store *s, uint64_t run,
+                           const char *prefix, const char *value,
+                           uint64_t *number);
 
 /* What a specification's numbers stand for: names of kernels, parameters and
  * values, shapes. The store keeps it by the specification's hash, so that its

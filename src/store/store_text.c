@@ -323,7 +323,7 @@ static int on_value(void *user, const struct ws__run *run, uint64_t begun_ns,
 {
     struct out *out = user;
 
-    if (!is_wanted(out->o, run))
+    if (!is_wanted(out->o, run) || !strcmp(key, WS__STORE_VIEW))
         return 0;
     out->records++;
     ws__buf_printf(out->b, "{\"wavesmith\":\"value\",\"format\":%d,\"key\":",

@@ -212,6 +212,39 @@ static void test_values(void **state)
     ws_ctx_free(ctx);
 }
 
+/* Numbered in the order in which two openings of the store add them, each run
+ * by itself; values of like names do not count. */
+static void test_append_value(void **state)
+{
+    struct ws_ctx *ctx = t_ctx(NULL);
+    struct ws__store *s = t_open(ctx), *other;
+    struct ws__journal j = ws__store_journal(s);
+    struct ws__run a = t_run(1, "grid", 1), b = t_run(2, "grid", 1);
+    uint64_t n = 0;
+    char *v = NULL;
+    (void)state;
+
+    other = t_open(ctx);
+    assert_int_equal(j.ops->begin(j.self, &a), 0);
+    assert_int_equal(j.ops->begin(j.self, &b), 0);
+    assert_int_equal(ws__store_append_value(s, a.id, "x", "one", &n), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(j.ops->put(j.self, &a, "x.000001.after", "7"), 0);
+    assert_int_equal(j.ops->put(j.self, &a, "xy.000001", "7"), 0);
+    assert_int_equal(ws__store_append_value(other, a.id, "x", "two", &n), 0);
+    assert_int_equal(n, 2);
+    assert_int_equal(ws__store_append_value(s, b.id, "x", "b", &n), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(ws__store_append_value(s, a.id, "x", "three", &n), 0);
+    assert_int_equal(n, 3);
+    assert_int_equal(j.ops->get(j.self, &a, "x.000002", &v), 1);
+    assert_string_equal(v, "two");
+    ws__free(ctx, v);
+    ws__store_close(other);
+    ws__store_close(s);
+    ws_ctx_free(ctx);
+}
+
 /* --- find ---------------------------------------------------------------- */
 
 static int find(struct ws__journal j, uint64_t candidate,
@@ -942,15 +975,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, t_setup, t_teardown)
-        T(test_round_trip),  T(test_append_refuses),
-        T(test_identity),    T(test_values),
-        T(test_find),        T(test_find_uses_index),
-        T(test_lock),        T(test_lock_of_the_past),
-        T(test_busy),        T(test_unfit_files),
-        T(test_permissions), T(test_odd_paths),
-        T(test_full),        T(test_damage),
-        T(test_meddling),    T(test_no_meddling),
-        T(test_verify),      T(test_torture),
+        T(test_round_trip),       T(test_append_refuses),
+        T(test_identity),         T(test_values),
+        T(test_append_value),     T(test_find),
+        T(test_find_uses_index),  T(test_lock),
+        T(test_lock_of_the_past), T(test_busy),
+        T(test_unfit_files),      T(test_permissions),
+        T(test_odd_paths),        T(test_full),
+        T(test_damage),           T(test_meddling),
+        T(test_no_meddling),      T(test_verify),
+        T(test_torture),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,26 +39,17 @@ static void end(void *state)
     ws__belief_close(&w->belief);
     ws__free(ctx, w->node);
     ws__free(ctx, w->index);
+    ws__free(ctx, w->lesson);
     ws__arena_free(&w->arena);
     ws__free(ctx, w);
 }
 
-/* The first regime whose condition holds; those that cannot be evaluated do
- * not. What is of no regime is one more. */
+/* What is of no regime is one more; without any every place is its own. */
 static size_t regime_of(const struct world *w, size_t workload)
 {
-    const struct ws__catalogue *c = w->catalogue;
-    union wsrt_value vars[WS__MAX_SLOTS];
-
-    if (!c || !c->nregime)
+    if (!w->catalogue || !w->catalogue->nregime)
         return workload;
-    memset(vars, 0, sizeof(vars));
-    for (size_t a = 0; a < WS__MAX_AXES; a++)
-        vars[a].i = w->p->workload[workload].axis[a];
-    for (size_t r = 0; r < c->nregime; r++)
-        if (!c->regime[r].when || ws__expr_test(c->regime[r].when, vars) > 0)
-            return r;
-    return c->nregime;
+    return ws__catalogue_regime(w->catalogue, &w->p->workload[workload]);
 }
 
 static int open_place(struct world *w, size_t place)
@@ -99,10 +90,11 @@ static int init(struct world *w)
     }
     WS_TRY(ws__modeller_open(&w->modeller, p->ctx, naxis));
     WS_TRY(ws__world_ideas(w));
+    w->nshipped = w->nidea;
     for (; w->nplace < p->nworkload; w->nplace++)
         WS_TRY(open_place(w, w->nplace));
-    w->visits =
-        ws__arena_alloc(&w->arena, w->nplace * w->nidea, sizeof(uint32_t));
+    w->visits = ws__arena_alloc(&w->arena, w->nplace * (w->nidea + ADDED),
+                                sizeof(uint32_t));
     return w->visits ? ws__world_root(w) : WS_ENOMEM;
 }
 
@@ -181,14 +173,14 @@ static int try_another(struct world *w, struct place *pl, struct attempt **out)
 }
 
 /* A node without a single config left, at the root, is the end of a place. */
-static void close_node(struct world *w, size_t place)
+static int close_node(struct world *w, size_t place)
 {
     struct place *pl = &w->place[place];
     const struct node *n = &w->node[pl->node];
 
     if (n->idea == TUNE && !n->parent && !pl->tries)
         pl->exhausted = true;
-    ws__world_close(w, place);
+    return ws__world_close(w, place);
 }
 
 static int ask_place(struct world *w, size_t place, struct ws__candidate *c)
@@ -210,7 +202,7 @@ static int ask_place(struct world *w, size_t place, struct ws__candidate *c)
             return rc < 0 ? rc : ASKED;
         if (in_flight(pl))
             return WAITING;
-        close_node(w, place);
+        WS_TRY(close_node(w, place));
     }
     return in_flight(pl) ? WAITING : NOTHING;
 }
@@ -317,4 +309,5 @@ const struct ws__strategy_ops ws__search_worldmodel = {
     .tell = tell,
     .end = end,
     .tree = ws__world_tree,
+    .steer = ws__world_steer,
 };

@@ -2,8 +2,8 @@
  * t_worldmodel.c: a catalogue is followed and, where it is wrong, outgrown; an
  * idea is tried only where what it needs holds, and in its regimes; no set of
  * ideas and no config twice; an idea that fails is believed less; what was
- * tried is told. (That it is deterministic, resumable, ends and is fair is
- * tested for every strategy.)
+ * tried is told, also by a run that was finished before. (That it is
+ * deterministic, resumable, ends and is fair is tested for every strategy.)
  */
 #include "search/t_search.h"
 
@@ -357,13 +357,296 @@ static void test_tree(void **state)
     end_world();
 }
 
+static void same_tree(const struct ws__tree *a, const struct ws__tree *b)
+{
+    assert_int_equal(a->n, b->n);
+    for (size_t i = 0; i < a->n; i++) {
+        const struct ws__tried *x = &a->tried[i], *y = &b->tried[i];
+
+        assert_string_equal(x->axis, y->axis);
+        assert_string_equal(x->choice, y->choice);
+        assert_string_equal(x->place, y->place);
+        assert_int_equal(x->parent, y->parent);
+        assert_int_equal(x->tries, y->tries);
+        assert_memory_equal(&x->effect, &y->effect, sizeof(double));
+        assert_memory_equal(&x->expected, &y->expected, sizeof(double));
+    }
+}
+
+/* A run that has no budget left asks nothing anew, and has its tree still; one
+ * that gets more goes on as if it had had it from the beginning. */
+static void finished(bool ahead, uint64_t budget)
+{
+    struct ws__outcome first, again, longer, whole;
+    const unsigned parallel = ahead ? 2 : 4;
+    size_t answers;
+
+    begin(2, false);
+    world.ahead = ahead;
+    assert_int_equal(t_world_run(&world, "worldmodel", budget, parallel,
+                                 &first),
+                     0);
+    assert_true(first.tree.n > 4);
+    answers = world.answers;
+    assert_int_equal(t_world_run(&world, "worldmodel", budget, parallel,
+                                 &again),
+                     0);
+    assert_int_equal(world.answers, answers);
+    same_tree(&first.tree, &again.tree);
+    assert_int_equal(t_world_run(&world, "worldmodel", 60, parallel, &longer),
+                     0);
+    assert_true(longer.tree.n >= first.tree.n);
+    t_journal_clear(&world.journal);
+    assert_int_equal(t_world_run(&world, "worldmodel", 60, parallel, &whole),
+                     0);
+    same_tree(&longer.tree, &whole.tree);
+    ws__outcome_clear(ctx, &first);
+    ws__outcome_clear(ctx, &again);
+    ws__outcome_clear(ctx, &longer);
+    ws__outcome_clear(ctx, &whole);
+    end_world();
+}
+
+static void test_finished(void **state)
+{
+    (void)state;
+    for (uint64_t budget = 40; budget < 46; budget++) {
+        finished(false, budget);
+        finished(true, budget);
+    }
+}
+
+/* --- what people decide --------------------------------------------------- */
+
+static struct {
+    struct ws__steer s;
+    uint64_t after;
+    bool live; /* takes effect when it can, which says after */
+} wish[4];
+static size_t nwish, at_wish;
+
+static int steer(void *user, uint64_t n, bool live, struct ws__steer *out)
+{
+    (void)user;
+    if (at_wish == nwish || (wish[at_wish].live && !live))
+        return 0;
+    if (wish[at_wish].live)
+        wish[at_wish].after = n;
+    wish[at_wish].live = false;
+    if (wish[at_wish].after > n)
+        return 0;
+    *out = wish[at_wish++].s;
+    return 1;
+}
+
+static void run_steered(uint64_t budget, struct ws__outcome *out)
+{
+    struct ws__evaluator ev = {&t_evaluator_ops, &world};
+    struct ws__journal j = {&t_journal_ops, &world.journal};
+    struct ws__run run = {.name = "toy"};
+    struct ws__engine_opts o = {.strategy = "worldmodel",
+                                .seed = world.p.seed,
+                                .budget_trials = budget,
+                                .parallel = 4,
+                                .steer = steer};
+
+    at_wish = 0;
+    assert_int_equal(ws__engine_run(&world.p, &ev, &j, &run, &o, out), 0);
+}
+
+static uint32_t node_of(uint32_t a, uint32_t b)
+{
+    uint64_t key = ws__world_idea_key(NGENERAL + a);
+
+    if (b != a)
+        key += ws__world_idea_key(NGENERAL + b);
+    return (uint32_t)(key >> 32);
+}
+
+static const struct ws__tried *tried_of(const struct ws__outcome *o,
+                                        uint32_t node)
+{
+    for (size_t i = 0; i < o->tree.n; i++)
+        if ((uint32_t)(o->tree.tried[i].key >> 32) == node)
+            return &o->tree.tried[i];
+    return NULL;
+}
+
+/* Screened configs of the journal that look as the idea says. */
+static size_t look_so(size_t idea)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < world.journal.n; i++) {
+        const struct ws__question *q = &world.journal.rec[i].q;
+
+        n += q->effort == WS__SCREEN && !q->pair &&
+             ws__idea_holds(&ideas[idea], &q->a);
+    }
+    return n;
+}
+
+static void test_prune(void **state)
+{
+    struct ws__outcome o;
+
+    (void)state;
+    begin(2, false);
+    nwish = 0;
+    run_steered(60, &o);
+    assert_true(look_so(4) > 0 && tried_of(&o, node_of(4, 4)));
+    ws__outcome_clear(ctx, &o);
+    t_journal_clear(&world.journal);
+    wish[0].s = (struct ws__steer){WS__STEER_PRUNE, node_of(4, 4), NULL};
+    wish[0].after = 0;
+    nwish = 1;
+    run_steered(60, &o);
+    assert_int_equal(look_so(4), 0);
+    assert_null(tried_of(&o, node_of(4, 4)));
+    for (size_t i = 0; i < o.tree.n; i++)
+        assert_string_not_equal(o.tree.tried[i].axis, "c");
+    ws__outcome_clear(ctx, &o);
+    end_world();
+}
+
+/* What is pinned comes first, and what leads to it before that. */
+static void test_pin(void **state)
+{
+    struct ws__outcome o;
+
+    (void)state;
+    begin(1, false);
+    ideas[4].factor = 0.5; /* nobody would choose it */
+    wish[0].s = (struct ws__steer){WS__STEER_PIN, node_of(4, 4), NULL};
+    wish[0].after = 0;
+    nwish = 1;
+    run_steered(2, &o);
+    assert_int_equal(o.tree.n, 1);
+    assert_string_equal(o.tree.tried[0].axis, "c");
+    assert_true(o.tree.tried[0].pinned);
+    ws__outcome_clear(ctx, &o);
+    run_steered(12, &o);
+    assert_true(tried_of(&o, node_of(4, 4)));
+    ws__outcome_clear(ctx, &o);
+    end_world();
+}
+
+/* A node of two ideas cannot be opened before one of them was tried; it is the
+ * second. */
+static void test_pin_deep(void **state)
+{
+    struct ws__outcome o;
+
+    (void)state;
+    begin(1, false);
+    nwish = 2;
+    wish[0].s = (struct ws__steer){WS__STEER_PIN, node_of(4, 4), NULL};
+    wish[1].s = (struct ws__steer){WS__STEER_PIN, node_of(4, 2), NULL};
+    wish[0].after = 0;
+    wish[1].after = 6; /* when the first was tried: the node could be now */
+    run_steered(14, &o);
+    assert_true(tried_of(&o, node_of(4, 2)));
+    assert_true(o.tree.n <= 4);
+    ws__outcome_clear(ctx, &o);
+    end_world();
+}
+
+static void test_add(void **state)
+{
+    static bool allowed[VALUES] = {[2] = true};
+    static struct ws__idea_set set = {0, 1, allowed};
+    const struct ws__idea idea = {.axis = "added",
+                                  .choice = "b=2",
+                                  .set = &set,
+                                  .nset = 1,
+                                  .kernel = -1,
+                                  .factor = 1.2,
+                                  .spread = 0.3,
+                                  .difficulty = 1};
+    struct ws__outcome o;
+    size_t n = 0;
+
+    (void)state;
+    begin(1, false);
+    wish[0].s = (struct ws__steer){WS__STEER_ADD, node_of(4, 4), &idea};
+    wish[0].after = 9; /* its parent is there by then */
+    nwish = 1;
+    run_steered(40, &o);
+    for (size_t i = 0; i < o.tree.n; i++) {
+        const struct ws__tried *t = &o.tree.tried[i];
+        if (!t->added)
+            continue;
+        n++;
+        assert_string_equal(t->axis, "added");
+        assert_int_equal(t->parent_key >> 32, node_of(4, 4));
+        assert_int_equal(t->best.config.at[1], 2);
+    }
+    assert_int_equal(n, 1);
+    ws__outcome_clear(ctx, &o);
+    end_world();
+}
+
+/* One that comes while it goes on, stopped in the middle and continued: the
+ * same as one that had it in the log from the beginning. */
+static void test_steer_resumes(void **state)
+{
+    struct ws__outcome cut, again, whole;
+
+    (void)state;
+    begin(2, false);
+    wish[0].s = (struct ws__steer){WS__STEER_PRUNE, node_of(4, 4), NULL};
+    wish[0].live = true;
+    nwish = 0;
+    run_steered(22, &cut);
+    ws__outcome_clear(ctx, &cut);
+    nwish = 1;
+    world.stop_at = world.answers + 20;
+    run_steered(80, &cut);
+    world.stop_at = 0;
+    assert_true(cut.stopped && !wish[0].live && wish[0].after >= 22);
+    ws__outcome_clear(ctx, &cut);
+    run_steered(80, &again);
+    t_journal_clear(&world.journal);
+    run_steered(80, &whole);
+    same_tree(&again.tree, &whole.tree);
+    ws__outcome_clear(ctx, &again);
+    ws__outcome_clear(ctx, &whole);
+    end_world();
+}
+
+static void test_unknown_node(void **state)
+{
+    struct ws__outcome o;
+
+    (void)state;
+    begin(1, false);
+    wish[0].s = (struct ws__steer){WS__STEER_PRUNE, 12345, NULL};
+    wish[0].after = 0;
+    nwish = 1;
+    run_steered(20, &o);
+    assert_true(tried_of(&o, node_of(4, 4)));
+    ws__outcome_clear(ctx, &o);
+    end_world();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_follows),   cmocka_unit_test(test_outgrows),
-        cmocka_unit_test(test_needs),     cmocka_unit_test(test_once),
-        cmocka_unit_test(test_fails),     cmocka_unit_test(test_regimes),
-        cmocka_unit_test(test_asks_once), cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_follows),
+        cmocka_unit_test(test_outgrows),
+        cmocka_unit_test(test_needs),
+        cmocka_unit_test(test_once),
+        cmocka_unit_test(test_fails),
+        cmocka_unit_test(test_regimes),
+        cmocka_unit_test(test_asks_once),
+        cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_finished),
+        cmocka_unit_test(test_prune),
+        cmocka_unit_test(test_pin),
+        cmocka_unit_test(test_pin_deep),
+        cmocka_unit_test(test_add),
+        cmocka_unit_test(test_steer_resumes),
+        cmocka_unit_test(test_unknown_node),
     };
 
     ops = ws__strategy_find("worldmodel");

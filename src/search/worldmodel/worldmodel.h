@@ -19,6 +19,8 @@
 #include "search/seen.h"
 
 #define FLIGHT 2 /* attempts of a place whose answers are waited for */
+#define FRONT 8  /* children that are remembered for those who look */
+#define ADDED 64 /* ideas of people, at most; and likewise marks */
 #define NOBODY (-1)
 
 /* Ideas that every catalogue has, before its own. */
@@ -50,6 +52,26 @@ struct attempt {
     int32_t node; /* NOBODY: free */
 };
 
+/* A child that could be opened, as it looked when the place chose last. */
+struct option {
+    int32_t parent;
+    uint32_t idea;
+    uint64_t key;
+    double mean, sd, worth;
+};
+
+struct mark { /* what people decided of a set of ideas */
+    uint32_t *choice;
+    bool pruned; /* else pinned */
+};
+
+struct lesson { /* see ws__lesson */
+    int32_t node;
+    uint32_t place, tries;
+    double mean, sd, effect, noise, after, after_sd;
+    bool failed;
+};
+
 struct place {               /* a workload */
     uint32_t regime;         /* of the catalogue; without any, of the place */
     struct ws__model *model; /* one a kernel */
@@ -68,6 +90,8 @@ struct place {               /* a workload */
     double found;   /* best since the node was opened; -infinity: nothing */
     uint32_t tries; /* since then */
     struct attempt flight[FLIGHT];
+    struct option front[FRONT]; /* the most promising first */
+    size_t nfront;
     size_t visits;       /* closed nodes */
     size_t turn, kernel; /* of configs of any kernel; whose turn it is */
 };
@@ -88,6 +112,12 @@ struct world {
     size_t nnode, cap;
     uint32_t *index; /* of nodes by key, plus one; open, a power of two */
     size_t nindex;
+    struct lesson *lesson;
+    size_t nlesson, lessons_cap;
+    size_t nshipped;       /* ideas; those behind them people added */
+    uint64_t under[ADDED]; /* the key of the node that each was added to */
+    struct mark mark[ADDED];
+    size_t nmark;
 };
 
 /* --- worldmodel_ideas.c --- */
@@ -100,12 +130,38 @@ int ws__world_root(struct world *w);
 /* The most promising child of what is closed, made and opened: 1, or 0. */
 int ws__world_choose(struct world *w, size_t place);
 /* What came of the node that the place works on. */
-void ws__world_close(struct world *w, size_t place);
-/* What was tried: see search.h. */
-int ws__world_tree(void *state, struct ws__tree *out);
+int ws__world_close(struct world *w, size_t place);
+/* What the belief is asked about an idea. */
+struct ws__subject ws__world_subject(const struct world *w, uint32_t idea,
+                                     size_t place);
+/* The node of a key, or NULL. */
+struct node *ws__world_find(const struct world *w, uint64_t key);
 /* Does a config look as the ideas of a node say? */
 bool ws__world_fits(const struct world *w, const struct node *n,
                     const struct ws__candidate *c);
+
+/* What an idea adds to the key of a set. */
+uint64_t ws__world_idea_key(uint32_t idea);
+/* The key of the set of ideas that a child has. */
+uint64_t ws__world_child_key(const struct world *w, const struct node *parent,
+                             uint32_t idea);
+
+/* --- worldmodel_steer.c --- */
+int ws__world_steer(void *state, const struct ws__steer *s);
+/* May people's wishes let this be tried: a child of a node, a config? */
+bool ws__world_is_pruned(const struct world *w, const struct node *parent,
+                         uint32_t idea);
+bool ws__world_is_barred(const struct world *w, const struct ws__candidate *c);
+/* The first wish that the child is, or is on the way to, and that was not
+ * fulfilled in the place; NOBODY: none. An idea that was added is one. */
+int ws__world_wish(const struct world *w, size_t place,
+                   const struct node *parent, uint32_t idea);
+/* Is the set of a key one that was pinned, or has one that was pruned? */
+bool ws__world_is_marked(const struct world *w, uint64_t key, bool pruned);
+
+/* --- worldmodel_tell.c --- */
+/* What was tried: see search.h. */
+int ws__world_tree(void *state, struct ws__tree *out);
 
 /* --- worldmodel_attempts.c --- */
 /* What the place's models expect of the best config that looks as an idea says

@@ -41,7 +41,7 @@ int ws__world_is_open(const struct world *w, const struct place *pl,
     const struct ws__problem_space *p = w->p;
     int rc = 0;
 
-    if (!ws__seen_has(&pl->seen, c))
+    if (!ws__seen_has(&pl->seen, c) && !ws__world_is_barred(w, c))
         rc = ws__space_valid(space_of(w, pl, c->kernel), &c->config, NULL);
     if (rc > 0 && p->fits)
         rc = p->fits(p->fits_user, c, (uint32_t)(pl - w->place));

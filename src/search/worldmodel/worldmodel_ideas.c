@@ -130,7 +130,7 @@ int ws__world_ideas(struct world *w)
     const struct ws__catalogue *c = w->catalogue;
     size_t n = c ? NGENERAL + c->nidea : count_ideas(w);
 
-    w->idea = ws__arena_alloc(&w->arena, n, sizeof(*w->idea));
+    w->idea = ws__arena_alloc(&w->arena, n + ADDED, sizeof(*w->idea));
     if (!w->idea)
         return WS_ENOMEM;
     for (; w->nidea < NGENERAL; w->nidea++) {

@@ -23,24 +23,26 @@
 #define HOPELESS_NOISE 0.4
 #define EFFECT_MAX 2.0
 #define FIRST_WORTH 1e6 /* more than any gain */
+#define WISH_WORTH 1e12 /* more than that; wishes one after the other */
 
 /* --- nodes ---------------------------------------------------------------- */
 
-static uint64_t key_of(uint32_t idea)
+uint64_t ws__world_idea_key(uint32_t idea)
 {
     return ws__rng_at(0x1dea5, idea);
 }
 
 /* Of a child: the same for a set of ideas however it was come by. */
-static uint64_t child_key(const struct world *w, const struct node *parent,
-                          uint32_t idea)
+uint64_t ws__world_child_key(const struct world *w, const struct node *parent,
+                             uint32_t idea)
 {
     uint32_t old = parent->choice[w->idea[idea].axis_id];
 
-    return parent->key + key_of(idea) - (old ? key_of(old - 1) : 0);
+    return parent->key + ws__world_idea_key(idea) -
+           (old ? ws__world_idea_key(old - 1) : 0);
 }
 
-static struct node *find(const struct world *w, uint64_t key)
+struct node *ws__world_find(const struct world *w, uint64_t key)
 {
     for (size_t at = key; w->nindex; at++) {
         uint32_t i = w->index[at & (w->nindex - 1)];
@@ -87,7 +89,7 @@ static int add_node(struct world *w, int32_t parent, uint32_t idea)
     WS_TRY(ws__grow(w->p->ctx, (void **)&w->node, &w->cap, w->nnode,
                     sizeof(*w->node)));
     WS_TRY(grow_index(w));
-    n.choice = ws__arena_alloc(&w->arena, w->naxis, sizeof(*n.choice));
+    n.choice = ws__arena_alloc(&w->arena, w->naxis + ADDED, sizeof(*n.choice));
     n.at = ws__arena_alloc(&w->arena, w->nplace, sizeof(*n.at));
     if (!n.choice || !n.at)
         return WS_ENOMEM;
@@ -95,7 +97,7 @@ static int add_node(struct world *w, int32_t parent, uint32_t idea)
         const struct node *p = &w->node[parent];
         int32_t kernel = w->idea[idea].kernel;
 
-        n.key = child_key(w, p, idea);
+        n.key = ws__world_child_key(w, p, idea);
         n.depth = p->depth + 1;
         n.kernel = kernel >= 0 ? (uint32_t)kernel : p->kernel;
         memcpy(n.choice, p->choice, w->naxis * sizeof(*n.choice));
@@ -158,6 +160,8 @@ static bool makes_sense(const struct world *w, const struct node *parent,
     const struct ws__idea *i = &w->idea[idea];
     const struct local *at = &parent->at[place];
 
+    if (idea >= w->nshipped && w->under[idea - w->nshipped] != parent->key)
+        return false;
     if (i->regimes && !(i->regimes >> w->place[place].regime & 1))
         return false;
     if (!says_anything(i, parent->kernel) || holds(w, idea, at))
@@ -171,7 +175,7 @@ static bool makes_sense(const struct world *w, const struct node *parent,
     return true;
 }
 
-static struct ws__subject subject_of(const struct world *w, uint32_t idea,
+struct ws__subject ws__world_subject(const struct world *w, uint32_t idea,
                                      size_t place)
 {
     const struct ws__idea *i = &w->idea[idea];
@@ -202,11 +206,16 @@ struct view { /* of an idea, in a place */
     struct outlook look;
 };
 
+static uint32_t *visits_of(const struct world *w, size_t place, uint32_t idea)
+{
+    return &w->visits[place * (w->nshipped + ADDED) + idea];
+}
+
 static struct view view_of(const struct world *w, uint32_t idea, size_t place,
                            const struct outlook *look)
 {
-    struct ws__subject s = subject_of(w, idea, place);
-    uint32_t visits = w->visits[place * w->nidea + idea];
+    struct ws__subject s = ws__world_subject(w, idea, place);
+    uint32_t visits = *visits_of(w, place, idea);
     struct view v = {.look = look[idea]};
 
     ws__belief_view(&w->belief, &s, &v.mean, &v.sd);
@@ -240,9 +249,31 @@ static double bound_of(double gain, const struct view *v)
 static uint32_t opened(const struct world *w, const struct node *parent,
                        uint32_t idea, size_t place)
 {
-    const struct node *n = find(w, child_key(w, parent, idea));
+    const struct node *n =
+        ws__world_find(w, ws__world_child_key(w, parent, idea));
 
     return n ? n->at[place].opened : 0;
+}
+
+/* Keeps the most promising. Two ways to one set of ideas are one. */
+static void remember(struct place *pl, const struct option *o)
+{
+    size_t at = 0, end;
+
+    while (at < pl->nfront && pl->front[at].worth >= o->worth &&
+           pl->front[at].key != o->key)
+        at++;
+    if (at == FRONT || (at < pl->nfront && pl->front[at].key == o->key &&
+                        pl->front[at].worth >= o->worth))
+        return;
+    for (end = at; end < pl->nfront && pl->front[end].key != o->key; end++)
+        ;
+    if (end == pl->nfront && pl->nfront < FRONT)
+        pl->nfront++;
+    else if (end == FRONT)
+        end--;
+    memmove(&pl->front[at + 1], &pl->front[at], (end - at) * sizeof(*o));
+    pl->front[at] = *o;
 }
 
 static void consider(struct world *w, size_t place, size_t parent,
@@ -253,6 +284,7 @@ static void consider(struct world *w, size_t place, size_t parent,
     const struct place *pl = &w->place[place];
     bool any = !parent && idea == TUNE; /* of all: also what is best so far */
     double worth = bound_of(any ? pl->gain : n->at[place].gain, view);
+    int wish;
 
     worth -= DEPTH_COST * n->depth;
     worth -= EFFORT_COST * (w->idea[idea].difficulty - 1);
@@ -262,6 +294,18 @@ static void consider(struct world *w, size_t place, size_t parent,
     if ((any || (idea == BORROW && !pl->borrowed)) && !w->catalogue &&
         !ws__model_ready(&pl->model[n->kernel]))
         worth = any ? FIRST_WORTH : 2 * FIRST_WORTH;
+    if (ws__world_is_pruned(w, n, idea))
+        return;
+    wish = ws__world_wish(w, place, n, idea);
+    if (wish >= 0)
+        worth += WISH_WORTH / (1 + wish);
+    remember(&w->place[place],
+             &(struct option){.parent = (int32_t)parent,
+                              .idea = idea,
+                              .key = ws__world_child_key(w, n, idea),
+                              .mean = view->mean,
+                              .sd = view->sd,
+                              .worth = worth});
     if (worth > best->worth)
         *best = (struct choice){(int32_t)parent, idea, *view, worth};
 }
@@ -313,14 +357,14 @@ static void begin(struct world *w, size_t place, int32_t node)
 
 static int open_child(struct world *w, size_t place, const struct choice *c)
 {
-    uint64_t key = child_key(w, &w->node[c->parent], c->idea);
+    uint64_t key = ws__world_child_key(w, &w->node[c->parent], c->idea);
     struct place *pl = &w->place[place];
     const struct node *n;
     struct local *at;
 
-    if (!find(w, key))
+    if (!ws__world_find(w, key))
         WS_TRY(add_node(w, c->parent, c->idea));
-    n = find(w, key);
+    n = ws__world_find(w, key);
     pl->node = (int32_t)(n - w->node);
     pl->idle = pl->tries = 0;
     pl->found = -INFINITY;
@@ -347,6 +391,7 @@ int ws__world_choose(struct world *w, size_t place)
     struct outlook *look = ws__alloc(w->p->ctx, w->nidea, sizeof(*look));
     int rc = look ? ws__world_look(w, &w->place[place], look) : WS_ENOMEM;
 
+    w->place[place].nfront = 0;
     for (uint32_t i = 0; i < w->nidea && rc >= 0; i++)
         consider_idea(w, place, i, look, &best);
     ws__free(w->p->ctx, look);
@@ -356,79 +401,48 @@ int ws__world_choose(struct world *w, size_t place)
 
 /* --- closing -------------------------------------------------------------- */
 
-void ws__world_close(struct world *w, size_t place)
+/* The attempt is in the belief, and in the list of lessons. */
+static int learn(struct world *w, size_t place, int32_t node, double effect,
+                 bool failed)
 {
     struct place *pl = &w->place[place];
-    struct node *n = &w->node[pl->node];
+    struct ws__subject s = ws__world_subject(w, w->node[node].idea, place);
+    struct lesson l = {.node = node,
+                       .place = (uint32_t)place,
+                       .tries = pl->tries,
+                       .effect = fmax(-EFFECT_MAX, fmin(effect, EFFECT_MAX)),
+                       .noise = failed ? HOPELESS_NOISE
+                                       : NOISE + NOISE_TRIES / (1 + pl->tries),
+                       .failed = failed};
+
+    WS_TRY(ws__grow(w->p->ctx, (void **)&w->lesson, &w->lessons_cap, w->nlesson,
+                    sizeof(l)));
+    ws__belief_view(&w->belief, &s, &l.mean, &l.sd);
+    ws__belief_learn(&w->belief, &s, l.effect, l.noise);
+    ws__belief_view(&w->belief, &s, &l.after, &l.after_sd);
+    w->lesson[w->nlesson++] = l;
+    return 0;
+}
+
+int ws__world_close(struct world *w, size_t place)
+{
+    struct place *pl = &w->place[place];
+    int32_t node = pl->node;
+    struct node *n = &w->node[node];
     struct local *at = &n->at[place];
-    struct ws__subject s = subject_of(w, n->idea, place);
-    double noise = NOISE + NOISE_TRIES / (1 + pl->tries);
     double gain = n->idea == BORROW ? pl->found
                   : at->have        ? at->gain
                                     : -INFINITY;
-    double effect = isfinite(gain) ? gain - pl->from : HOPELESS_EFFECT;
 
     pl->node = NOBODY;
     at->standing = at->have ? CLOSED : HOPELESS;
     if (!pl->tries) { /* there is no such config, or none left */
         w->node[n->parent].at[place].spent |= n->idea == TUNE;
-        return;
+        return 0;
     }
     pl->visits++;
-    w->visits[place * w->nidea + n->idea]++;
-    ws__belief_learn(&w->belief, &s,
-                     fmax(-EFFECT_MAX, fmin(effect, EFFECT_MAX)),
-                     isfinite(gain) ? noise : HOPELESS_NOISE);
-}
-
-/* --- telling -------------------------------------------------------------- */
-
-/* Nodes of a place that were tried; `index` has for each node its number. */
-static int tell_place(const struct world *w, size_t place, int32_t *index,
-                      struct ws__tree *out)
-{
-    const char *name =
-        ws__arena_strdup(&out->arena, w->p->workload[place].name);
-
-    index[0] = NOBODY;
-    for (size_t i = 1; i < w->nnode; i++) {
-        const struct node *n = &w->node[i];
-        const struct local *at = &n->at[place];
-        struct ws__tried *t = &out->tried[out->n];
-
-        index[i] = index[n->parent];
-        if (at->standing == NEVER || !at->tries)
-            continue;
-        index[i] = (int32_t)out->n++;
-        *t = (struct ws__tried){
-            .axis = ws__arena_strdup(&out->arena, w->idea[n->idea].axis),
-            .choice = ws__arena_strdup(&out->arena, w->idea[n->idea].choice),
-            .place = name,
-            .parent = index[n->parent],
-            .depth = n->depth,
-            .tries = at->tries,
-            .expected = at->mean,
-            .sd = at->sd,
-            .effect = at->have ? at->gain - at->from : (double)NAN,
-            .gain = at->have ? at->gain : (double)NAN};
-        if (!t->axis || !t->choice || !t->place)
-            return WS_ENOMEM;
-    }
-    return 0;
-}
-
-int ws__world_tree(void *state, struct ws__tree *out)
-{
-    const struct world *w = state;
-    int32_t *index = ws__alloc(w->p->ctx, w->nnode, sizeof(*index));
-    size_t room = w->nnode * w->nplace;
-    int rc = 0;
-
-    out->tried = ws__arena_alloc(&out->arena, room, sizeof(*out->tried));
-    if (!index || !out->tried)
-        rc = WS_ENOMEM;
-    for (size_t i = 0; i < w->nplace && !rc; i++)
-        rc = tell_place(w, i, index, out);
-    ws__free(w->p->ctx, index);
-    return rc;
+    ++*visits_of(w, place, n->idea);
+    return learn(w, place, node,
+                 isfinite(gain) ? gain - pl->from : HOPELESS_EFFECT,
+                 !isfinite(gain));
 }
