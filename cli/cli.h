@@ -66,6 +66,68 @@ struct cli_opt {
     void *into;
 };
 
+/* Rows that mean the same in several commands; x: where the value goes. */
+#define CLI_OPT_WORKLOADS(x)                                                   \
+    {                                                                          \
+        "workloads", "FILE", "the shapes, instead of the op's own", CLI_TEXT,  \
+            &(x)                                                               \
+    }
+#define CLI_OPT_KERNELS(x)                                                     \
+    {                                                                          \
+        "kernel", "FILE", "a kernel file for the op; may be repeated",         \
+            CLI_KERNEL, &(x)                                                   \
+    }
+#define CLI_OPT_TRUST(x)                                                       \
+    {                                                                          \
+        "trust-python", NULL, "let the op's reference run if it is Python",    \
+            CLI_FLAG, &(x)                                                     \
+    }
+#define CLI_OPT_DEVICES(x)                                                     \
+    {                                                                          \
+        "device", "D",                                                         \
+            "as 'wavesmith devices' names it; again for more of a model",      \
+            CLI_LIST, &(x)                                                     \
+    }
+#define CLI_OPT_STORE(x)                                                       \
+    {                                                                          \
+        "store", "FILE",                                                       \
+            "default .wavesmith/store.db beside SPEC (a shipped op: here)",    \
+            CLI_TEXT, &(x)                                                     \
+    }
+#define CLI_OPT_CACHE(x)                                                       \
+    {                                                                          \
+        "cache", "MODE", "cold or warm (default: as the op says)", CLI_TEXT,   \
+            &(x)                                                               \
+    }
+#define CLI_OPT_LAUNCH(x)                                                      \
+    {                                                                          \
+        "launch", "MODE", "stream, or graph: recorded once, then replayed",    \
+            CLI_TEXT, &(x)                                                     \
+    }
+#define CLI_OPT_RUN_LIMIT(x)                                                   \
+    {                                                                          \
+        "run-limit", "TIME",                                                   \
+            "a launch that takes longer hangs (default: at most 20s)",         \
+            CLI_TIME, &(x)                                                     \
+    }
+/* Of a search and of who takes its questions elsewhere. */
+#define CLI_SEARCH_BUDGET 200
+#define CLI_OPT_SEARCHER(x)                                                    \
+    {                                                                          \
+        "strategy", "S", "worldmodel (default), evolve, islands, random, ...", \
+            CLI_TEXT, &(x)                                                     \
+    }
+#define CLI_OPTS_RECORDINGS(o)                                                 \
+    {"recordings", "FILE",                                                     \
+     "timing matrix (CSV), T4 results, Kernel Tuner cache, or a store",        \
+     CLI_TEXT, &(o).recordings},                                               \
+        {"where", "COL=VAL,...", "rows of a matrix, as in pass=3", CLI_TEXT,   \
+         &(o).where},                                                          \
+    {                                                                          \
+        "time-column", "COL", "of a matrix (default: the median)", CLI_TEXT,   \
+            &(o).time_column                                                   \
+    }
+
 struct cli {
     struct ws_ctx *ctx;
     bool json, verbose, help;
@@ -140,9 +202,6 @@ int cli_export(struct cli *c, const struct wsrt_pack *p, const char *format);
  * one was asked for, or NULL. */
 int cli_tuned(struct cli *c, struct ws_tune_result *r, size_t nkernel,
               const char *pack);
-/* The commands ask and tell. */
-int cli_outside(struct cli *c, const struct cli_cmd *which, bool tells,
-                int argc, char **argv);
 /* A terminal's width, or 0 if standard error is none. */
 int cli_columns(void);
 

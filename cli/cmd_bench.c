@@ -240,21 +240,15 @@ static int run(struct cli *c, int argc, char **argv)
          "M=1,N=64,... or a name; else the first (a pack: "
          "all)",
          CLI_TEXT, &o.workload},
-        {"workloads", "FILE", "the shapes, instead of the op's own", CLI_TEXT,
-         &workloads},
+        CLI_OPT_WORKLOADS(workloads),
         {"kernel", "NAME|FILE", "one of several, or a kernel file for the op",
          CLI_KERNEL, &kernels},
         {"device", "D", "as 'wavesmith devices' names it", CLI_TEXT, &o.device},
-        {"cache", "MODE", "cold or warm (default: as the op says)", CLI_TEXT,
-         &o.cache},
-        {"launch", "MODE", "stream, or graph: recorded once, then replayed",
-         CLI_TEXT, &o.launch},
-        {"run-limit", "TIME",
-         "a launch that takes longer hangs (default: at most 20s)", CLI_TIME,
-         &o.run_limit_ns},
+        CLI_OPT_CACHE(o.cache),
+        CLI_OPT_LAUNCH(o.launch),
+        CLI_OPT_RUN_LIMIT(o.run_limit_ns),
         {"seed", "N", "of the inputs", CLI_U64, &o.seed},
-        {"trust-python", NULL, "let the op's reference run if it is Python",
-         CLI_FLAG, &trust},
+        CLI_OPT_TRUST(trust),
         {NULL, NULL, NULL, CLI_FLAG, NULL}};
     bool negative = false;
     json_t *rows;

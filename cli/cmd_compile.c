@@ -71,8 +71,7 @@ static int run(struct cli *c, int argc, char **argv)
          "what to compile for; else what the kernel file "
          "says, or sm_90",
          CLI_TEXT, &o.target},
-        {"workloads", "FILE", "the shapes, instead of the op's own", CLI_TEXT,
-         &workloads},
+        CLI_OPT_WORKLOADS(workloads),
         {"kernel", "NAME|FILE", "one of several, or a kernel file for the op",
          CLI_KERNEL, &kernels},
         {"config", "K=V,...",

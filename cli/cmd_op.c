@@ -158,12 +158,10 @@ static int run(struct cli *c, int argc, char **argv)
         {"workload", "AXES",
          "M=1,N=64,... or a name; else quick ones of the op's own", CLI_TEXT,
          &o.workload},
-        {"workloads", "FILE", "the shapes, instead of the op's own", CLI_TEXT,
-         &workloads},
+        CLI_OPT_WORKLOADS(workloads),
         {"device", "D", "where a trusted kernel runs", CLI_TEXT, &o.device},
         {"seed", "N", "of the inputs", CLI_U64, &o.seed},
-        {"trust-python", NULL, "let the op's reference run if it is Python",
-         CLI_FLAG, &trust},
+        CLI_OPT_TRUST(trust),
         {NULL, NULL, NULL, CLI_FLAG, NULL}};
     struct ws_spec *spec;
     const char *pos[2];

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define PLAIN_STEP_NS 2000000000u
-#define BUDGET 200
 
 struct view {
     int columns;
@@ -101,7 +100,7 @@ static void set_budget(struct ws_tune_opts *o, const struct cli_budget *b)
     o->budget_ns = b->ns;
     o->budget_share = b->share;
     if (!b->trials && !b->ns && !(b->share > 0))
-        o->budget_trials = BUDGET;
+        o->budget_trials = CLI_SEARCH_BUDGET;
 }
 
 static int run(struct cli *c, int argc, char **argv)
@@ -120,43 +119,25 @@ static int run(struct cli *c, int argc, char **argv)
     struct cli_kernels kernels = {0};
     bool trust = false;
     const struct cli_opt opts[] = {
-        {"device", "D",
-         "as 'wavesmith devices' names it; again for more of a model", CLI_LIST,
-         &devices},
-        {"strategy", "S", "worldmodel (default), evolve, islands, random, ...",
-         CLI_TEXT, &o.strategy},
+        CLI_OPT_DEVICES(devices),
+        CLI_OPT_SEARCHER(o.strategy),
         {"budget", "N|N%|TIME",
          "trials (default 200), a share of all, or a time such as 90s",
          CLI_BUDGET, &budget},
-        {"workloads", "FILE", "the shapes, instead of the op's own", CLI_TEXT,
-         &workloads},
-        {"kernel", "FILE", "a kernel file for the op; may be repeated",
-         CLI_KERNEL, &kernels},
+        CLI_OPT_WORKLOADS(workloads),
+        CLI_OPT_KERNELS(kernels),
         {"seed", "N", "of questions and inputs (default 0)", CLI_U64, &o.seed},
-        {"trust-python", NULL, "let the op's reference run if it is Python",
-         CLI_FLAG, &trust},
-        {"store", "FILE",
-         "default .wavesmith/store.db beside SPEC (a shipped op: here)",
-         CLI_TEXT, &o.store},
+        CLI_OPT_TRUST(trust),
+        CLI_OPT_STORE(o.store),
         {"out", "DIR", "write kernel files, the tree, and all attempts",
          CLI_TEXT, &o.dir},
         {"pack", "PACK", "write the choices for the runtime", CLI_TEXT,
          &o.pack},
-        {"cache", "MODE", "cold or warm (default: as the op says)", CLI_TEXT,
-         &o.cache},
-        {"launch", "MODE", "stream, or graph: recorded once, then replayed",
-         CLI_TEXT, &o.launch},
-        {"run-limit", "TIME",
-         "a launch that takes longer hangs (default: at most 20s)", CLI_TIME,
-         &o.run_limit_ns},
+        CLI_OPT_CACHE(o.cache),
+        CLI_OPT_LAUNCH(o.launch),
+        CLI_OPT_RUN_LIMIT(o.run_limit_ns),
         {"Results on record instead of a device:", NULL, NULL, CLI_GROUP, NULL},
-        {"recordings", "FILE",
-         "timing matrix (CSV), T4 results, Kernel Tuner cache, or a store",
-         CLI_TEXT, &o.recordings},
-        {"where", "COL=VAL,...", "rows of a matrix, as in pass=3", CLI_TEXT,
-         &o.where},
-        {"time-column", "COL", "of a matrix (default: the median)", CLI_TEXT,
-         &o.time_column},
+        CLI_OPTS_RECORDINGS(o),
         {NULL, NULL, NULL, CLI_FLAG, NULL}};
     struct ws_spec *spec;
     int npos, rc;

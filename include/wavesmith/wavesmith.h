@@ -570,7 +570,8 @@ struct ws_question {
     const char *workload, *workload_name, *kernel, *config;
     const char *kernel_b, *config_b; /* to be measured in turn with the first,
                                         the two sample by sample; NULL: alone */
-    const char *effort;              /* "default", "screen", "confirm" */
+    const char *effort;              /* "normal" (defaults), "screen",
+                                        "confirm" */
 };
 /* Must last until the function that filled it is called again. */
 struct ws_answer {

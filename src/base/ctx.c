@@ -77,6 +77,7 @@ struct ws_ctx *ws_ctx_new(const struct ws_ctx_opts *opts)
     ctx->log = o->log;
     ctx->log_user = o->log_user;
     ctx->stop = &ctx->own_stop;
+    ctx->held_ns = &ctx->own_held_ns;
     if (copy_path(ctx, &ctx->worker_path, o->worker_path) ||
         copy_path(ctx, &ctx->share_dir, o->share_dir) ||
         copy_path(ctx, &ctx->cache_dir, o->cache_dir) ||
@@ -111,10 +112,12 @@ struct ws_ctx *ws__ctx_child(struct ws_ctx *parent)
     };
     struct ws_ctx *ctx = ws_ctx_new(&o);
 
-    if (ctx)
-        ctx->stop = parent->stop;
-    else
+    if (!ctx) {
         ws__nomem(parent);
+        return NULL;
+    }
+    ctx->stop = parent->stop;
+    ctx->held_ns = parent->held_ns;
     return ctx;
 }
 

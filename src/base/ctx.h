@@ -31,6 +31,7 @@ struct ws_ctx {
     const char *const *worker_prefix;
     struct ws__stop *stop; /* own_stop, or the parent's */
     struct ws__stop own_stop;
+    uint64_t *held_ns, own_held_ns; /* turn.h: own, or the parent's */
     struct ws_error err;
     struct ws__counter *counters;
 };

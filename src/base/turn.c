@@ -57,7 +57,7 @@ void ws__turn_open(struct ws_ctx *ctx, const char *dir, const char *what,
     char path[4096], hex[33];
 
     *out = WS__TURN_NONE;
-    out->held_ns = ws__ctx_counter(ctx, WS__TURN_HELD);
+    out->held_ns = ctx->held_ns;
     snprintf(out->what, sizeof(out->what), "%s", what);
     ws__hash_hex(h, hex);
     snprintf(path, sizeof(path), "%s/wavesmith-%.16s.turn", dir ? dir : "/tmp",
@@ -128,7 +128,8 @@ int ws__turn_take(struct ws_ctx *ctx, struct ws__turn *t)
 void ws__turn_give(struct ws__turn *t)
 {
     if (t->since_ns && t->held_ns)
-        *t->held_ns += ws__now_ns() - t->since_ns;
+        __atomic_fetch_add(t->held_ns, ws__now_ns() - t->since_ns,
+                           __ATOMIC_RELAXED);
     t->since_ns = 0;
     if (t->taken)
         flock(t->fd, LOCK_UN);
@@ -145,4 +146,9 @@ void ws__turn_close(struct ws__turn *t)
     if (t->next_fd >= 0)
         close(t->next_fd);
     t->fd = t->next_fd = -1;
+}
+
+uint64_t ws__turn_held_ns(const struct ws_ctx *ctx)
+{
+    return __atomic_load_n(ctx->held_ns, __ATOMIC_RELAXED);
 }

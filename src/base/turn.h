@@ -23,14 +23,11 @@ struct ws__turn {
     bool next, taken, told;
     uint64_t waited_ns; /* in all */
     uint64_t since_ns;  /* it is held */
-    uint64_t *held_ns;  /* of the context, by all turns together; or NULL */
+    uint64_t *held_ns;  /* of the context and its children, together */
     char what[96];      /* for messages */
 };
 
 #define WS__TURN_NONE ((struct ws__turn){.fd = -1, .next_fd = -1})
-
-/* A counter of the context: how long turns of its were held. */
-#define WS__TURN_HELD "turns, ns"
 
 /* `what` names the thing, the same in every process: "cpu". `dir` NULL:
  * "/tmp". Never fails: without a file the turn is none. */
@@ -40,5 +37,8 @@ void ws__turn_open(struct ws_ctx *ctx, const char *dir, const char *what,
 int ws__turn_take(struct ws_ctx *ctx, struct ws__turn *t);
 void ws__turn_give(struct ws__turn *t);
 void ws__turn_close(struct ws__turn *t);
+/* How long turns of the context and its children were held, those given back.
+ * Of several at once each counts. */
+uint64_t ws__turn_held_ns(const struct ws_ctx *ctx);
 
 #endif

@@ -237,6 +237,15 @@ void ws__identity_seal(struct ws__identity *id)
     id->hash = ws__hash_u64(h, id->is_cpu);
 }
 
+const char *ws__effort_key(enum ws__effort e)
+{
+    static const char *const key[] = {[WS__SCREEN] = "screen",
+                                      [WS__NORMAL] = "normal",
+                                      [WS__CONFIRM] = "confirm"};
+
+    return (size_t)e < WS_COUNT(key) ? key[e] : "unknown";
+}
+
 const char *ws__step_name(enum ws__step s)
 {
     static const char *const name[] = {

@@ -34,6 +34,7 @@ const char *ws__verdict_key(enum ws__verdict v);
 const char *ws__verdict_text(enum ws__verdict v);
 
 enum ws__effort { WS__SCREEN, WS__NORMAL, WS__CONFIRM };
+const char *ws__effort_key(enum ws__effort e); /* "screen" */
 /* PROOF: hidden shapes and what else takes too long for every candidate; with
  * TIME as FRESH. Without VERDICT the candidate was right on the workload
  * before, and the verdict is that of these gates. */

@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/spawn.h"
 #include "base/turn.h"
+#include "plan/plan_put.h"
 #include "plan/plan_tune.h"
 #include "store/store.h"
 
@@ -482,13 +483,6 @@ static int put_why(struct forging *s, struct ws_forge_result *r)
     return r->why ? 0 : WS_ENOMEM;
 }
 
-static uint64_t held_ns(struct ws_ctx *ctx)
-{
-    const uint64_t *n = ws__ctx_counter(ctx, WS__TURN_HELD);
-
-    return n ? *n : 0;
-}
-
 static int put_result(struct forging *s, struct ws_forge_result **out)
 {
     const struct ws__forge_outcome *o = &s->outcome;
@@ -511,7 +505,8 @@ static int put_result(struct forging *s, struct ws_forge_result **out)
     r->tokens = s->shop->meter.prompt + s->shop->meter.completion;
     r->cost = s->shop->meter.cost;
     r->seconds = (double)(ws__now_ns() - s->began_ns) * 1e-9;
-    r->device_seconds = (double)held_ns(s->ctx) * 1e-9 - s->held_before;
+    r->device_seconds =
+        (double)ws__turn_held_ns(s->ctx) * 1e-9 - s->held_before;
     ws__plan_throughput(&s->f.ev, &r->throughput);
     WS_TRY(config_text(s, o->best.kernel, &o->best.config, &r->config));
     WS_TRY(put_rows(s, r));
@@ -523,18 +518,6 @@ static int put_result(struct forging *s, struct ws_forge_result **out)
 }
 
 /* --- files ---------------------------------------------------------------- */
-
-static int write_one(struct forging *s, const char *name, const char *text)
-{
-    char *path = ws__path_join(s->ctx, s->o.out, name);
-    int rc;
-
-    if (!path)
-        return WS_ENOMEM;
-    rc = ws__fs_write(s->ctx, path, text, strlen(text));
-    ws__free(s->ctx, path);
-    return rc;
-}
 
 static int moves_text(struct forging *s, const struct ws_forge_result *r,
                       char **out)
@@ -580,16 +563,17 @@ static int write_all(struct forging *s, struct ws_forge_result *r)
         return 0;
     WS_TRY(ws__fs_mkdirs(s->ctx, s->o.out));
     WS_TRY(moves_text(s, r, &moves));
-    rc = write_one(s, "moves.txt", moves);
+    rc = ws__put_text(s->ctx, s->o.out, "moves.txt", moves);
     ws__free(s->ctx, moves);
     if (rc >= 0 && r->source) {
-        rc = write_one(s, ws__path_base(k->source_file), r->source);
+        rc = ws__put_text(s->ctx, s->o.out, ws__path_base(k->source_file),
+                          r->source);
         /* One name, so that nothing older stays beside the new source. */
         snprintf(name, sizeof(name), "%.250s_forged.yaml", s->shop->name);
         if (rc >= 0)
-            rc = write_one(s, name, r->kernel_file);
+            rc = ws__put_text(s->ctx, s->o.out, name, r->kernel_file);
         if (rc >= 0)
-            rc = write_one(s, "change.patch", r->patch);
+            rc = ws__put_text(s->ctx, s->o.out, "change.patch", r->patch);
     }
     r->written = keep(s, s->o.out);
     return rc < 0 ? rc : r->written ? 0 : WS_ENOMEM;
@@ -635,7 +619,7 @@ int ws_forge(struct ws_spec *spec, const struct ws_forge_opts *opts,
     s->ctx = spec->ctx;
     s->spec = spec;
     s->began_ns = ws__now_ns();
-    s->held_before = (double)held_ns(s->ctx) * 1e-9;
+    s->held_before = (double)ws__turn_held_ns(s->ctx) * 1e-9;
     if (opts)
         memcpy(&s->o, opts,
                opts->size && opts->size < sizeof(s->o) ? opts->size

@@ -35,9 +35,6 @@ static void told_end(struct told *t)
 static int told_begin(struct ws__outside *o, const struct ws__question *q,
                       struct told *t)
 {
-    static const char *const effort[] = {[WS__SCREEN] = "screen",
-                                         [WS__NORMAL] = "default",
-                                         [WS__CONFIRM] = "confirm"};
     const struct ws__kernel *k = o->spec->s->kernel;
     const struct ws__workload *w =
         &ws__plan_subject(o->spec).workload[q->workload];
@@ -56,7 +53,7 @@ static int told_begin(struct ws__outside *o, const struct ws__question *q,
                                 .workload_name = w->name ? w->name : "",
                                 .kernel = k[q->a.kernel].name,
                                 .config = t->config.data ? t->config.data : "",
-                                .effort = effort[q->effort]};
+                                .effort = ws__effort_key(q->effort)};
     if (q->pair) {
         t->q.kernel_b = k[q->b.kernel].name;
         t->q.config_b = t->config_b.data ? t->config_b.data : "";

@@ -28,11 +28,11 @@ static bool is_link(const char *path)
     return !lstat(path, &st) && S_ISLNK(st.st_mode);
 }
 
-static int refuse_link(const struct ws__puts *p, const char *link)
+static int refuse_link(struct ws_ctx *ctx, const char *link)
 {
-    ws__fail(p->ctx, WS_EINVAL, "'%s' is a symbolic link", link);
-    return ws__hint(p->ctx, "what it leads to is not written over: remove it, "
-                            "or name another folder with --out");
+    ws__fail(ctx, WS_EINVAL, "'%s' is a symbolic link", link);
+    return ws__hint(ctx, "what it leads to is not written over: remove it, "
+                         "or name another folder with --out");
 }
 
 int ws__put_check(const struct ws__puts *p, const char *path, const char *base)
@@ -56,10 +56,10 @@ int ws__put_check(const struct ws__puts *p, const char *path, const char *base)
         if (!folder)
             return WS_ENOMEM;
         if (is_link(folder))
-            return refuse_link(p, folder);
+            return refuse_link(p->ctx, folder);
     }
     if (is_link(path))
-        return refuse_link(p, path);
+        return refuse_link(p->ctx, path);
     if (p->force || !ws__fs_exists(path))
         return 0;
     ws__fail(p->ctx, WS_EINVAL, "'%s' exists already", path);
@@ -108,6 +108,18 @@ int ws__put_write(struct ws__puts *p, const char *path, const char *data,
     p->last = x;
     WS_TRY(make_dirs(p, x));
     return ws__fs_write(p->ctx, path, data, n);
+}
+
+int ws__put_text(struct ws_ctx *ctx, const char *dir, const char *name,
+                 const char *text)
+{
+    char *path = ws__path_join(ctx, dir, name);
+    int rc = !path           ? WS_ENOMEM
+             : is_link(path) ? refuse_link(ctx, path)
+                             : ws__fs_write(ctx, path, text, strlen(text));
+
+    ws__free(ctx, path);
+    return rc;
 }
 
 void ws__put_keep(struct ws__puts *p)

@@ -24,6 +24,9 @@ int ws__put_check(const struct ws__puts *p, const char *path, const char *base);
 /* Makes its folders, too. `path` lives as long as the arena. */
 int ws__put_write(struct ws__puts *p, const char *path, const char *data,
                   size_t n);
+/* One text into a folder of results, over an older one; links are refused. */
+int ws__put_text(struct ws_ctx *ctx, const char *dir, const char *name,
+                 const char *text);
 /* It stays. */
 void ws__put_keep(struct ws__puts *p);
 /* Takes back what was written: what was there before is there again. The

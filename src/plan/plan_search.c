@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "plan/plan_put.h"
 #include "plan/plan_recordings.h"
 #include "plan/plan_tune.h"
 
@@ -67,9 +68,6 @@ static int put_attempt(struct searched *s, const struct ws__question *q,
 {
     const struct ws_tune_row *row = &s->r->row[t->workload];
     const struct ws__kernel *k = &s->spec->s->kernel[t->candidate.kernel];
-    static const char *const effort[] = {[WS__SCREEN] = "screen",
-                                         [WS__NORMAL] = "default",
-                                         [WS__CONFIRM] = "confirm"};
     struct ws__buf *b = &s->csv, config;
 
     ws__buf_init(&config, s->ctx, 1 << 16);
@@ -78,7 +76,7 @@ static int put_attempt(struct searched *s, const struct ws__question *q,
     put_cell(b, row->workload);
     ws__buf_printf(b, ",%s,%s,", row->regime, k->name);
     put_cell(b, config.data ? config.data : "");
-    ws__buf_printf(b, ",%s,%s,", effort[q->effort],
+    ws__buf_printf(b, ",%s,%s,", ws__effort_key(q->effort),
                    ws__verdict_key(t->verdict));
     if (ns > 0 && isfinite(ns))
         ws__buf_printf(b, "%.9g", ns);
@@ -190,16 +188,6 @@ static int tell_all(struct searched *s)
 
 /* --- the folder ----------------------------------------------------------- */
 
-static int write_text(struct searched *s, const char *dir, const char *name,
-                      const char *text)
-{
-    char *path = ws__path_join(s->ctx, dir, name);
-    int rc = path ? ws__fs_write(s->ctx, path, text, strlen(text)) : WS_ENOMEM;
-
-    ws__free(s->ctx, path);
-    return rc;
-}
-
 /* A name that any file system takes. */
 static void file_name(const char *regime, char out[80])
 {
@@ -240,9 +228,9 @@ static int write_source(struct searched *s, const struct ws__kernel *k,
     int rc;
 
     if (k->triton_source)
-        return write_text(s, dir, name, k->triton_source);
+        return ws__put_text(s->ctx, dir, name, k->triton_source);
     WS_TRY(ws__fs_read(s->ctx, k->source_file, MAX_SOURCE, &text, &len));
-    rc = write_text(s, dir, name, text);
+    rc = ws__put_text(s->ctx, dir, name, text);
     ws__free(s->ctx, text);
     return rc;
 }
@@ -287,7 +275,7 @@ static int write_kernel(struct searched *s, size_t r)
     WS_TRY(ws__spec_kernel_file(s->spec->s, s->best[r].kernel, op,
                                 &s->best[r].config, &text));
     snprintf(file, sizeof(file), "%.250s.yaml", k->name);
-    rc = write_text(s, dir, file, text);
+    rc = ws__put_text(s->ctx, dir, file, text);
     ws__free(s->ctx, text);
     if (rc >= 0)
         rc = write_source(s, k, dir);
@@ -319,7 +307,8 @@ static int write_best(struct searched *s)
         put_cell(&b, x->file ? x->file : "");
         ws__buf_puts(&b, "\n");
     }
-    rc = b.failed ? WS_ENOMEM : write_text(s, s->o->dir, "best.csv", b.data);
+    rc = b.failed ? WS_ENOMEM
+                  : ws__put_text(s->ctx, s->o->dir, "best.csv", b.data);
     ws__buf_free(&b);
     return rc;
 }
@@ -330,10 +319,10 @@ static int write_all(struct searched *s)
     for (size_t r = 0; r < s->r->nregime; r++)
         WS_TRY(write_kernel(s, r));
     WS_TRY(write_best(s));
-    WS_TRY(write_text(s, s->o->dir, "attempts.csv", s->csv.data));
+    WS_TRY(ws__put_text(s->ctx, s->o->dir, "attempts.csv", s->csv.data));
     if (s->r->tree) {
-        WS_TRY(write_text(s, s->o->dir, "tree.txt", s->r->tree));
-        WS_TRY(write_text(s, s->o->dir, "tree.json", s->r->tree_json));
+        WS_TRY(ws__put_text(s->ctx, s->o->dir, "tree.txt", s->r->tree));
+        WS_TRY(ws__put_text(s->ctx, s->o->dir, "tree.json", s->r->tree_json));
     }
     s->r->written = ws__arena_strdup(s->a, s->o->dir);
     return s->r->written ? 0 : WS_ENOMEM;

@@ -271,7 +271,6 @@ static int list_counters(struct ws_ctx *ctx, const char *text,
 static int show(struct list *l, const struct ws__store_row *r,
                 const struct ws__parts *p)
 {
-    static const char *const effort[] = {"screen", "normal", "confirm"};
     static const char *const cache[] = {"default", "cold", "warm"};
     const struct ws__trial *t = &r->trial;
     struct ws_trial_counter *counter = NULL;
@@ -297,7 +296,7 @@ static int show(struct list *l, const struct ws__store_row *r,
         .workload_hash = w.workload,
         .verdict = ws__verdict_key(t->verdict),
         .reason = t->reason,
-        .effort = effort[t->effort % WS_COUNT(effort)],
+        .effort = ws__effort_key(t->effort),
         .cache = cache[(size_t)t->cache % WS_COUNT(cache)],
         .sample_ns = t->sample_ns,
         .nsample = t->nsample,

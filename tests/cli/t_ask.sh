@@ -31,7 +31,7 @@ loop() { local n=0; while [ $n -lt 300 ] && step "$1" "$2"; do n=$((n + 1)); don
 expect "ask --help" 0 "$ws" ask --help
 expect "tell --help" 0 "$ws" tell --help
 expect "the first questions" 0 "$ws" ask $m $(opts "$tmp/a.db")
-check "are the defaults" test "$(grep -c '"effort": "default"' "$tmp/out")" = 4
+check "are the defaults" test "$(grep -c '"effort": "normal"' "$tmp/out")" = 4
 check "of every shape" out_has '"question": 4, "workload": "M=3735,N=2464,K=4640"'
 cp "$tmp/out" "$tmp/first"
 expect "asked again" 0 "$ws" ask $m $(opts "$tmp/a.db")

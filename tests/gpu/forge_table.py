@@ -1,10 +1,12 @@
 """forge_table.py OUT NAME...: the table of tests/gpu/forge.sh.
 
-Over all kernels attempted, those that failed counted as 1; success: the lower
-end of the interval above 1.05, of those that were not near their floor (within
-1.15) to begin with. The share of the floor is its time over the kernel's; where
+Over all kernels attempted, those that failed or were wrong counted as 1;
+success: the lower end of the interval above 1.05, of those that were not near
+their floor (within 1.15) to begin with. The share of the floor is its time over the kernel's; where
 nobody knows it, the kernel is left out of that mean, and the text says of how
-many it is. Exits with 1 if a kernel that was accepted was wrong.
+many it is. Where the time of trials went is said, too, from NAME.trials.jsonl;
+gates overlap with each other. Exits with 1 if a kernel that was accepted was
+wrong.
 """
 import json
 import math
@@ -24,9 +26,10 @@ def load(out, name):
 
 def row_of(out, name):
     p = load(out, name) or {}
-    good = "speedup" in p and p.get("source")
     with open(f"{out}/{name}.verified", encoding="utf-8") as f:
         verified = f.read().strip()
+    accepted = "speedup" in p and p.get("source")
+    good = accepted and verified != "WRONG"
     error = p.get("error") or {}
     return {
         "name": name,
@@ -39,10 +42,27 @@ def row_of(out, name):
         "seconds": p.get("seconds", 0.0),
         "device_seconds": p.get("device_seconds", 0.0),
         "tokens": p.get("tokens", 0),
-        "kept": [m["move"] for m in p.get("moves", []) if m.get("part")] if good else [],
+        "kept": [m["move"] for m in p.get("moves", []) if m.get("part")] if accepted else [],
         "end": p.get("why") or p.get("end") or error.get("message") or ("cut" if p else "no result"),
-        "verified": verified if good else "-",
+        "verified": verified if accepted else "-",
     }
+
+
+def gates(out, names):
+    """Trials on record, and their seconds by what they were for."""
+    keys = ("build", "result", "timed", "state", "values", "shapes", "sanitizer", "again", "spent")
+    total, n = dict.fromkeys(keys, 0.0), 0
+    for name in names:
+        try:
+            with open(f"{out}/{name}.trials.jsonl", encoding="utf-8") as f:
+                trials = [r["trial"] for r in map(json.loads, f) if r.get("wavesmith") == "trial"]
+        except OSError:
+            continue
+        n += len(trials)
+        for t in trials:
+            for k in keys:
+                total[k] += t.get(f"{k}_ns", 0) * 1e-9
+    return n, total
 
 
 def number(v):
@@ -88,6 +108,10 @@ def main():
                          f"{r['rounds']}, {r['trials']} | {r['seconds']:.0f}, {r['device_seconds']:.0f} | {r['tokens']} | {', '.join(r['kept']) or '-'} | "
                          f"{r['verified']} |")
     text, wrong = summary(rows)
+    n, total = gates(out, names)
+    if n:
+        text.append(f"Of {total.pop('spent'):.0f} s of {n} trials: " + ", ".join(
+            f"{k} {v:.0f} s" for k, v in sorted(total.items(), key=lambda x: -x[1])) + ".")
     text += [f"{r['name']}: {r['end'][:200]}." for r in rows if not r["rounds"]]
     with open(f"{out}/table.md", "w", encoding="utf-8") as f:
         f.write("\n".join(lines + [""] + text) + "\n")

@@ -1,5 +1,5 @@
 /*
- * cli_outside.c: ask and tell: a search whose trials another process makes.
+ * cmd_outside.c: ask and tell: a search whose trials another process makes.
  *
  * Both play the run from its store. Ask stops at the first question without an
  * answer and prints it and those that were announced with it; tell gives the
@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUDGET 200
 #define COUNT 8
 #define MAX_LINE (1 << 20)
 
@@ -250,8 +249,8 @@ static void close_all(struct outside *x)
     free(x->sample[1]);
 }
 
-int cli_outside(struct cli *c, const struct cli_cmd *which, bool tells,
-                int argc, char **argv)
+static int outside(struct cli *c, const struct cli_cmd *which, bool tells,
+                   int argc, char **argv)
 {
     struct cli_cmd cmd = *which;
     struct outside x = {.c = c, .tells = tells};
@@ -268,19 +267,14 @@ int cli_outside(struct cli *c, const struct cli_cmd *which, bool tells,
     const struct cli_opt opts[] = {
         {"device", "NAME", "what the device that measures is called", CLI_TEXT,
          &o.device},
-        {"strategy", "S", "worldmodel (default), evolve, islands, random, ...",
-         CLI_TEXT, &o.strategy},
+        CLI_OPT_SEARCHER(o.strategy),
         {"budget", "N", "trials (default 200)", CLI_BUDGET, &budget},
         {"count", "N", "questions at a time (default 8): always the same",
          CLI_U64, &count},
-        {"workloads", "FILE", "the shapes, instead of the op's own", CLI_TEXT,
-         &workloads},
-        {"kernel", "FILE", "a kernel file for the op; may be repeated",
-         CLI_KERNEL, &kernels},
+        CLI_OPT_WORKLOADS(workloads),
+        CLI_OPT_KERNELS(kernels),
         {"seed", "N", "of questions (default 0)", CLI_U64, &o.seed},
-        {"store", "FILE",
-         "default .wavesmith/store.db beside SPEC (a shipped op: here)",
-         CLI_TEXT, &o.store},
+        CLI_OPT_STORE(o.store),
         {"out", "DIR", "as that of search", CLI_TEXT, &o.dir},
         {NULL, NULL, NULL, CLI_FLAG, NULL}};
     struct ws_spec *spec;
@@ -300,7 +294,7 @@ int cli_outside(struct cli *c, const struct cli_cmd *which, bool tells,
     if (!count || count > 1000)
         return cli_usage(c, "1 to 1000", "--count: %llu",
                          (unsigned long long)count);
-    o.budget_trials = budget.trials ? budget.trials : BUDGET;
+    o.budget_trials = budget.trials ? budget.trials : CLI_SEARCH_BUDGET;
     o.parallel = (unsigned)count;
     rc = tells ? read_answers(&x, pos[1]) : 0;
     if (!rc)
@@ -319,3 +313,31 @@ int cli_outside(struct cli *c, const struct cli_cmd *which, bool tells,
     close_all(&x);
     return rc;
 }
+
+static int run_ask(struct cli *c, int argc, char **argv)
+{
+    return outside(c, &cli_cmd_ask, false, argc, argv);
+}
+
+const struct cli_cmd cli_cmd_ask = {
+    "ask", "SPEC --device NAME [options]",
+    "the next questions of a search that others measure",
+    "Prints the next questions of a search, one a line: a workload, and a "
+    "kernel with a\nconfig (or two, to be timed in turn, sample by sample). "
+    "'wavesmith tell' takes what\ncame of them. Both need the same options. "
+    "Exit code 1: nothing is left to ask.",
+    run_ask};
+
+static int run_tell(struct cli *c, int argc, char **argv)
+{
+    return outside(c, &cli_cmd_tell, true, argc, argv);
+}
+
+const struct cli_cmd cli_cmd_tell = {
+    "tell", "SPEC FILE --device NAME [options]",
+    "what others measured for a search",
+    "FILE has an answer a line, as in {\"question\": 3, \"verdict\": \"ok\",\n"
+    "\"samples_ns\": [5210, 5195]}; of a pair an object \"a\" and one \"b\" "
+    "instead of\nverdict and samples. A verdict that is not ok may have a "
+    "\"reason\". What was told is\nbelieved: nothing here can check it.",
+    run_tell};
