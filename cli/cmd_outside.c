@@ -16,11 +16,14 @@
 #define COUNT 8
 #define MAX_LINE (1 << 20)
 
+#define MOST_NS 1e12 /* of a sample: a quarter of an hour */
+
 struct reply { /* a line of the file */
     json_t *doc;
     uint64_t question;
     unsigned line;
     bool used;
+    const char *other; /* what it repeats is another question's */
 };
 
 struct outside {
@@ -57,6 +60,21 @@ static bool is_half(const json_t *j)
     return true;
 }
 
+static bool is_timed(const json_t *half)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(json_object_get(half, "samples_ns"), i, one)
+    {
+        double ns = json_number_value(one);
+
+        if (!(ns > 0 && ns <= MOST_NS))
+            return false;
+    }
+    return true;
+}
+
 static const char *flaw_of(const struct outside *x, const json_t *doc)
 {
     const json_t *q = json_object_get(doc, "question");
@@ -71,6 +89,8 @@ static const char *flaw_of(const struct outside *x, const json_t *doc)
             return "the question is answered twice";
     if (a || b ? !is_half(a) || !is_half(b) : !is_half(doc))
         return "it has no verdict, or samples that are no numbers";
+    if (!is_timed(doc) || !is_timed(a) || !is_timed(b))
+        return "a sample is no time: nanoseconds above 0, at most 1e12";
     return NULL;
 }
 
@@ -117,6 +137,9 @@ static int read_answers(struct outside *x, const char *file)
         else if (text[strspn(text, " \t\r\n")])
             rc = take_line(x, file, text, line);
     }
+    if (!rc && ferror(f))
+        rc = cli_usage(x->c, "name a file of answers", "cannot read '%s': %s",
+                       file, strerror(errno));
     free(text);
     fclose(f);
     return rc;
@@ -173,6 +196,26 @@ static int fill(struct outside *x, int part, const json_t *j,
     return 0;
 }
 
+/* The first key of the question that the line repeats with another value. */
+static const char *other_question(const struct ws_question *q,
+                                  const json_t *doc)
+{
+    const struct {
+        const char *key, *value;
+    } part[] = {{"workload", q->workload}, {"kernel", q->kernel},
+                {"config", q->config},     {"kernel_b", q->kernel_b},
+                {"config_b", q->config_b}, {"effort", q->effort}};
+
+    for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+        const json_t *j = json_object_get(doc, part[i].key);
+        const char *text = json_string_value(j);
+
+        if (j && (!text || !part[i].value || strcmp(text, part[i].value) != 0))
+            return part[i].key;
+    }
+    return NULL;
+}
+
 static int give(struct outside *x, const struct ws_question *q, struct reply *r,
                 struct ws_answer *a)
 {
@@ -180,6 +223,9 @@ static int give(struct outside *x, const struct ws_question *q, struct reply *r,
     int rc;
 
     if (!q->kernel_b != !first) /* the other half is missing, or too much */
+        return WS_ECANCEL;
+    r->other = other_question(q, r->doc);
+    if (r->other)
         return WS_ECANCEL;
     x->used += !r->used;
     r->used = true;
@@ -219,9 +265,17 @@ static int end_ask(struct outside *x, struct ws_tune_result *r)
 
 static int end_tell(struct outside *x, struct ws_tune_result *r, size_t nkernel)
 {
+    bool none = x->n && !x->used;
+
     fprintf(stderr, "%zu of %zu answers were taken\n", x->used, x->n);
     for (size_t i = 0; i < x->n; i++)
-        if (!x->reply[i].used)
+        if (x->reply[i].other)
+            fprintf(stderr,
+                    "  line %u: its '%s' is not that of question %llu: it is "
+                    "of another run\n",
+                    x->reply[i].line, x->reply[i].other,
+                    (unsigned long long)x->reply[i].question);
+        else if (!x->reply[i].used)
             fprintf(stderr,
                     "  line %u: question %llu is not open now, or is no %s\n",
                     x->reply[i].line, (unsigned long long)x->reply[i].question,
@@ -237,7 +291,7 @@ static int end_tell(struct outside *x, struct ws_tune_result *r, size_t nkernel)
     }
     ws_tune_result_free(x->c->ctx, r);
     fputs("it goes on: 'wavesmith ask' has the next questions\n", stderr);
-    return EXIT_DONE;
+    return none ? EXIT_NEGATIVE : EXIT_DONE;
 }
 
 static void close_all(struct outside *x)
@@ -305,6 +359,8 @@ static int outside(struct cli *c, const struct cli_cmd *which, bool tells,
     }
     nkernel = ws_spec_kernel_count(spec);
     rc = ws_tune(spec, &o, &r);
+    if (rc < 0 && x.used > 1)
+        fprintf(stderr, "%zu answers before it were taken\n", x.used - 1);
     if (rc < 0)
         rc = cli_error(c);
     else

@@ -633,7 +633,7 @@ int cli_tuned(struct cli *c, struct ws_tune_result *r, size_t nkernel,
     if (rc == EXIT_DONE && r->stopped) {
         explain_stop(c, r);
         rc = cli_exit_code(r->stopped);
-    } else if (rc == EXIT_DONE && r->pack_status) {
+    } else if (rc == EXIT_DONE && (r->pack_status || r->files_status)) {
         rc = cli_error(c);
     } else if (rc == EXIT_DONE && !any_right(r)) {
         rc = EXIT_NEGATIVE;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -74,6 +75,15 @@ static int open_standard_files(void)
         fd = open("/dev/null", O_RDONLY);
     while (fd >= 0 && fd <= STDERR_FILENO);
     return fd < 0 ? -1 : close(fd);
+}
+
+/* Was something not written? A reader of a pipe may go away. */
+static bool lost_output(void)
+{
+    struct stat st;
+
+    return ferror(stdout) &&
+           !(!fstat(STDOUT_FILENO, &st) && S_ISFIFO(st.st_mode));
 }
 
 static void on_log(void *user, enum ws_log_level level, const char *text)
@@ -190,7 +200,7 @@ int main(int argc, char **argv)
     catch_signals();
     rc = dispatch(argc, argv);
     ws_ctx_free(cli.ctx);
-    if (fflush(stdout) != 0 && rc == EXIT_DONE) {
+    if ((fflush(stdout) != 0 || lost_output()) && rc == EXIT_DONE) {
         fputs("wavesmith: cannot write to standard output\n", stderr);
         rc = EXIT_EARLY;
     }

@@ -716,6 +716,7 @@ struct ws_tune_result {
     const struct ws_tune_regime *regime;
     size_t nregime;
     const char *written; /* the folder; NULL: none was asked for */
+    int files_status;    /* 0, or why it is not whole: words in the context */
     uint64_t run;        /* its number in the store */
 };
 

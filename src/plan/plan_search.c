@@ -257,6 +257,7 @@ static int write_kernel(struct searched *s, size_t r)
 {
     struct ws_tune_regime *out = (struct ws_tune_regime *)&s->r->regime[r];
     const struct ws__kernel *k = &s->spec->s->kernel[s->best[r].kernel];
+    const struct ws__puts puts = {.ctx = s->ctx, .arena = s->a, .force = true};
     char name[80], file[300];
     const char *op, *dir;
     char *text;
@@ -269,6 +270,7 @@ static int write_kernel(struct searched *s, size_t r)
     dir = ws__arena_printf(s->a, "%s/%s", s->o->dir, name);
     if (!dir)
         return WS_ENOMEM;
+    WS_TRY(ws__put_check(&puts, dir, s->o->dir));
     WS_TRY(ws__fs_mkdirs(s->ctx, dir));
     WS_TRY(keeps_source(s, dir, k->source_file));
     WS_TRY(ws__plan_op_path(s->spec, dir, &op));
@@ -352,7 +354,7 @@ int ws__search_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
     if (rc >= 0)
         rc = tell_all(&s);
     if (rc >= 0 && opts->dir)
-        rc = s.csv.failed ? WS_ENOMEM : write_all(&s);
+        r->files_status = s.csv.failed ? ws__nomem(s.ctx) : write_all(&s);
     ws__free(s.ctx, s.ns);
     ws__buf_free(&s.csv);
     return rc < 0 ? rc : 0;

@@ -64,17 +64,25 @@ bad "no JSON" 'question 1: 5 us' "line 1: it is no JSON object"
 bad "no number" '{"verdict": "ok", "samples_ns": [1]}' "line 1: it has no number of a question"
 bad "no verdict" '{"question": 1, "samples_ns": [5]}' "it has no verdict"
 bad "an unknown one" '{"question": 1, "verdict": "fine", "samples_ns": [5]}' "'fine' is no verdict"
+bad "a time beyond reason" '{"question": 1, "verdict": "ok", "samples_ns": [9e18]}' "line 1: a sample is no time"
 bad "no samples" '{"question": 1, "verdict": "ok"}' "answer 1 has no samples"
 bad "samples in words" '{"question": 1, "verdict": "ok", "samples_ns": ["5"]}' "samples that are no numbers"
-bad "a time below zero" '{"question": 1, "verdict": "ok", "samples_ns": [-5]}' "answer 1: "
+bad "a time below zero" '{"question": 1, "verdict": "ok", "samples_ns": [-5]}' "line 1: a sample is no time"
 bad "twice" '{"question": 1, "verdict": "ok", "samples_ns": [5]}
 {"question": 1, "verdict": "ok", "samples_ns": [6]}' "line 2: the question is answered twice"
 expect "nothing of it was kept" 0 "$ws" ask $m $(opts "$tmp/c.db")
 check "the first question is open" out_has '"question": 1,'
 printf '%s\n' '{"question": 7, "verdict": "ok", "samples_ns": [5]}' >"$tmp/early"
-expect "an answer before its question" 0 "$ws" tell $m "$tmp/early" $(opts "$tmp/c.db")
+expect "an answer before its question" 1 "$ws" tell $m "$tmp/early" $(opts "$tmp/c.db")
 check "is not taken" err_has "0 of 1 answers were taken"
 check "and named" err_has "line 1: question 7 is not open now"
+"$ws" ask $m $(opts "$tmp/c.db") 2>/dev/null | head -n 1 | sed 's/}$/, "verdict": "ok", "samples_ns": [5]}/' >"$tmp/repeats"
+sed 's/"config": "/&x/' "$tmp/repeats" >"$tmp/other"
+expect "an answer to another run's question" 1 "$ws" tell $m "$tmp/other" $(opts "$tmp/c.db")
+check "is told from what it repeats" err_has "line 1: its 'config' is not that of question 1"
+expect "an answer that repeats its question" 0 "$ws" tell $m "$tmp/repeats" $(opts "$tmp/c.db")
+check "is taken" err_has "1 of 1 answers were taken"
+expect "a folder" 2 "$ws" tell $m "$tmp" $(opts "$tmp/c.db")
 expect "no file" 2 "$ws" tell $m "$tmp/none" $(opts "$tmp/c.db")
 expect "no device" 2 "$ws" ask $m --workloads "$tmp/few.jsonl" --store "$tmp/c.db"
 check "is told" err_has "the device that measures has no name"

@@ -41,6 +41,7 @@ expect "a FIFO is no specification" 2 timeout 20 "$ws" space "$tmp/fifo.yaml"
 expect "too many keys" 2 timeout 20 "$ws" space "$tmp/keys.yaml"
 expect "an output that nobody can read is no success" 4 bash -c "'$ws' space ops/gemm --count >&-"
 check "and it says so" err_has "standard output"
+expect "nor is a full one, however much is written" 4 bash -c "'$ws' space gemm --list --limit 2000 >/dev/full"
 expect "closed standard files" 0 bash -c "'$ws' space ops/gemm --count >'$tmp/closed' <&- 2>&-"
 
 # Spaces.

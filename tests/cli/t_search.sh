@@ -75,6 +75,11 @@ check "and its best" cmp <(sed "s|$tmp/k|X|" "$tmp/k/best.csv") <(sed "s|$tmp/u|
 expect "a file in the folder's place" 2 "${few[@]}" --budget 9 --store "$tmp/x.db" --out "$tmp/few.jsonl"
 check "is named" err_has "it is a file"
 expect "a folder that cannot be" 3 "${few[@]}" --budget 9 --store "$tmp/x.db" --out /dev/null/x
+echo precious >"$tmp/mine" && mkdir -p "$tmp/linked" && ln -s "$tmp/mine" "$tmp/linked/tree.txt"
+expect "a link among the results" 2 "${few[@]}" --budget 9 --store "$tmp/x.db" --out "$tmp/linked"
+check "is not written through" test "$(cat "$tmp/mine")" = precious
+check "is named, too" err_has "tree.txt' is a symbolic link"
+check "and what was found is told" out_has "best of each regime:"
 expect "no strategy of this name" 2 "${few[@]}" --strategy nobody --store "$tmp/x.db"
 check "is told" err_has "unknown strategy 'nobody'"
 expect "no specification" 2 "$ws" search
@@ -86,6 +91,9 @@ if have_opencl; then
     check "a kernel file of one regime" test -s "$tmp/d/decode/gemm_tiled.yaml"
     check "and of the other" test -s "$tmp/d/few-rows/gemm_tiled.yaml"
     expect "check takes it" 0 "$ws" check "$tmp/d/decode/gemm_tiled.yaml" --workload a --workloads "$tmp/small.jsonl"
+    mkdir -p "$tmp/away" "$tmp/e" && ln -s "$tmp/away" "$tmp/e/decode"
+    expect "a link to a folder among the results" 2 "$ws" search gemm --workloads "$tmp/small.jsonl" --budget 8 --store "$tmp/d.db" --out "$tmp/e"
+    check "nothing is written there" test -z "$(ls "$tmp/away")"
     expect "and tune" 0 "$ws" tune "$tmp/d/few-rows/gemm_tiled.yaml" --workloads "$tmp/small.jsonl" --budget 2 --store "$tmp/t.db"
 else
     echo "# SKIP on a device: no OpenCL"
