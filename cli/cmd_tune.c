@@ -490,7 +490,7 @@ static void print_ideas(const struct ws_tune_result *r)
 /* The best of each regime, and how far it is from the floor. */
 static void print_regimes(const struct ws_tune_result *r, size_t nkernel)
 {
-    puts("\nbest of each regime:");
+    puts("\nbest of each regime (by single looks, not confirmed):");
     for (size_t i = 0; i < r->nregime; i++) {
         const struct ws_tune_regime *x = &r->regime[i];
 

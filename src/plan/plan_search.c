@@ -3,8 +3,9 @@
  * each regime, and a folder with all of it.
  *
  * Every workload has a choice of its own. What is best for a regime is one of
- * these, the one that is the fastest over all workloads of the regime by what
- * was measured there; where it was not measured it counts as the default.
+ * these, or a default, the one that is the fastest over all workloads of the
+ * regime by what was measured there; where it was not measured it counts as the
+ * default.
  */
 #include <math.h>
 #include <stdio.h>
@@ -28,8 +29,9 @@ struct searched {
     struct ws__arena *a;
     struct ws_tune_result *r;
     struct ws__candidate *best; /* one a regime told */
-    /* Of the choices (one a workload) on the workloads: the least time, 0 not
-     * measured, infinity failed. [choice * n + workload] */
+    /* Of the choices (one a workload), then of the defaults, on the workloads:
+     * the least time, 0 not measured, infinity failed. [choice * n + workload]
+     */
     double *ns;
     size_t n;
     struct ws__buf csv;
@@ -37,16 +39,26 @@ struct searched {
 
 /* --- the best ------------------------------------------------------------- */
 
+/* The candidate of a choice or default; NULL: it has none that is right. */
+static const struct ws__candidate *candidate_of(const struct searched *s,
+                                                size_t c)
+{
+    const struct ws__choice *x = &s->outcome->choice[c % s->n];
+
+    if (c < s->n)
+        return x->have_best ? &x->best.candidate : NULL;
+    return x->have_default ? &x->dflt.candidate : NULL;
+}
+
 static void note_time(struct searched *s, const struct ws__trial *t, double ns)
 {
     if (t->verdict == WS__V_OK && !t->nsample)
         return; /* a gate that times nothing */
-    for (size_t c = 0; c < s->n; c++) {
-        const struct ws__choice *choice = &s->outcome->choice[c];
+    for (size_t c = 0; c < 2 * s->n; c++) {
+        const struct ws__candidate *of = candidate_of(s, c);
         double *at = &s->ns[c * s->n + t->workload];
 
-        if (!choice->have_best ||
-            !ws__candidate_eq(&choice->best.candidate, &t->candidate))
+        if (!of || !ws__candidate_eq(of, &t->candidate))
             continue;
         if (!isfinite(ns) || !(*at > 0))
             *at = ns;
@@ -135,41 +147,62 @@ static double score_of(const struct searched *s, size_t choice,
     return n ? sum / (double)n : -INFINITY;
 }
 
+/* Names what is best of the regime. */
+static int name_best(struct searched *s, size_t c, struct ws_tune_regime *out)
+{
+    const struct ws__candidate *of = candidate_of(s, c);
+    const struct ws__kernel *k = &s->spec->s->kernel[of->kernel];
+    struct ws__buf b;
+
+    s->best[s->r->nregime] = *of;
+    if (c < s->n) {
+        out->kernel = s->r->row[c].kernel;
+        out->config = s->r->row[c].config;
+        out->changes = s->r->row[c].changes;
+        return 0;
+    }
+    ws__buf_init(&b, s->ctx, 1 << 16);
+    ws__config_print(&b, k, &of->config);
+    out->kernel = k->name;
+    out->config = ws__arena_strdup(s->a, b.data ? b.data : "");
+    out->changes = "";
+    ws__buf_free(&b);
+    return out->config ? 0 : WS_ENOMEM;
+}
+
 static int tell_best(struct searched *s, const char *name, const char *about)
 {
     struct ws_tune_regime *out =
         (struct ws_tune_regime *)&s->r->regime[s->r->nregime];
     double best = -INFINITY;
     size_t at = 0;
+    int rc = 0;
 
     *out = (struct ws_tune_regime){.name = name,
                                    .about = about ? about : "",
                                    .speedup = 1};
-    for (size_t w = 0; w < s->n; w++) {
+    for (size_t c = 0; c < 2 * s->n; c++) {
         size_t measured;
         double score;
 
-        if (!is_in(s, w, name))
+        if (!is_in(s, c % s->n, name))
             continue;
-        out->workloads++;
-        if (!s->outcome->choice[w].have_best)
+        out->workloads += c < s->n;
+        if (!candidate_of(s, c))
             continue;
-        score = score_of(s, w, name, &measured);
+        score = score_of(s, c, name, &measured);
         if (score <= best)
             continue;
         best = score;
-        at = w;
+        at = c;
         out->measured = measured;
     }
     if (isfinite(best)) {
-        out->kernel = s->r->row[at].kernel;
-        out->config = s->r->row[at].config;
-        out->changes = s->r->row[at].changes;
         out->speedup = exp(best);
-        s->best[s->r->nregime] = s->outcome->choice[at].best.candidate;
+        rc = name_best(s, at, out);
     }
     s->r->nregime += out->workloads > 0;
-    return 0;
+    return rc;
 }
 
 static int tell_all(struct searched *s)
@@ -347,7 +380,7 @@ int ws__search_result(struct ws_spec *spec, const struct ws_tune_opts *opts,
     ws__buf_init(&s.csv, s.ctx, SIZE_MAX);
     ws__buf_puts(&s.csv, "question,workload,regime,kernel,config,effort,"
                          "verdict,time_ns,speedup,reason\n");
-    s.ns = ws__alloc(s.ctx, o->n * o->n + 1, sizeof(*s.ns));
+    s.ns = ws__alloc(s.ctx, 2 * o->n * o->n + 1, sizeof(*s.ns));
     rc = s.ns ? 0 : WS_ENOMEM;
     if (rc >= 0)
         rc = t->journal.ops->replay(t->journal.self, t->run, see_answer, &s);

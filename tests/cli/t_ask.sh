@@ -42,7 +42,7 @@ check "it says so" err_has "nothing is left to ask"
 : >"$tmp/empty"
 expect "what was found" 0 "$ws" tell $m "$tmp/empty" $(opts "$tmp/a.db") --out "$tmp/whole"
 check "small tiles win" out_has "bm=16"
-check "by regimes" out_has "best of each regime:"
+check "by regimes" out_has "best of each regime"
 check "as trials of that device" out_has "on lab"
 check "failures are told" grep -q 'build,.*too many registers' "$tmp/whole/attempts.csv"
 check "32 were screened" test "$(grep -c ',screen,' "$tmp/whole/attempts.csv")" = 32

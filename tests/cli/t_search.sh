@@ -12,7 +12,7 @@ few=("${search[@]}" --workloads "$tmp/few.jsonl")
 expect "search --help" 0 "$ws" search --help
 check "shows usage" out_has "usage: wavesmith search"
 expect "a search" 0 "${few[@]}" --budget 90 --store "$tmp/a.db" --out "$tmp/found"
-check "tells the best of each regime" out_has "best of each regime:"
+check "tells the best of each regime" out_has "best of each regime"
 check "one is decode" out_has "  decode: "
 check "and its ideas" out_has "rows of a tile: 16"
 check "and where files are" out_has "files: $tmp/found"
@@ -72,6 +72,10 @@ expect "killed, and run again" 0 "${all[@]}" --store "$tmp/k.db" --out "$tmp/k"
 check "has the tree of one that was not" cmp "$tmp/k/tree.json" "$tmp/u/tree.json"
 check "and its best" cmp <(sed "s|$tmp/k|X|" "$tmp/k/best.csv") <(sed "s|$tmp/u|X|" "$tmp/u/best.csv")
 
+expect "a larger budget" 0 "${few[@]}" --budget 180 --store "$tmp/more.db" --out "$tmp/more"
+check "no regime's best is slower than its default" python3 -c 'import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+sys.exit(not rows or any(float(r["speedup"]) < 1 for r in rows))' "$tmp/more/best.csv"
 expect "a file in the folder's place" 2 "${few[@]}" --budget 9 --store "$tmp/x.db" --out "$tmp/few.jsonl"
 check "is named" err_has "it is a file"
 expect "a folder that cannot be" 3 "${few[@]}" --budget 9 --store "$tmp/x.db" --out /dev/null/x
@@ -79,7 +83,7 @@ echo precious >"$tmp/mine" && mkdir -p "$tmp/linked" && ln -s "$tmp/mine" "$tmp/
 expect "a link among the results" 2 "${few[@]}" --budget 9 --store "$tmp/x.db" --out "$tmp/linked"
 check "is not written through" test "$(cat "$tmp/mine")" = precious
 check "is named, too" err_has "tree.txt' is a symbolic link"
-check "and what was found is told" out_has "best of each regime:"
+check "and what was found is told" out_has "best of each regime"
 expect "no strategy of this name" 2 "${few[@]}" --strategy nobody --store "$tmp/x.db"
 check "is told" err_has "unknown strategy 'nobody'"
 expect "no specification" 2 "$ws" search
